@@ -480,3 +480,14 @@ def test_a_damaged_file_is_a_miss(tmp_path, content):
     assert files.load("another") is None
     next(tmp_path.glob("*.nbc")).write_bytes(content)
     assert files.load("key") is None
+
+
+def test_machine_code_for_a_tuple_whose_class_has_moved_is_a_miss(tmp_path):
+    from numba import types
+
+    files = _Files(str(tmp_path), "k", lambda: "depends")
+    here, there = (namedtuple("Chain", "n", module=home) for home in ("weakly.a", "weakly.b"))
+    keys = [((types.NamedTuple([types.int64], one),), "this machine", "digest") for one in (here, there)]
+    files.save(keys[0], {"a": 1})
+    assert files.load(keys[0]) == {"a": 1}
+    assert files.load(keys[1]) is None

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from weakly import Annotator, InvalidInput, Lengths, PresenceRule
 from weakly.model.answer_model import AnswerModels
 from weakly.posterior.chain import Contradiction, posterior, prepare
-from weakly.posterior.class_posterior import AnswerPattern
+from weakly.posterior.class_answers import check
 from weakly.posterior.detector import FrameScores, log_answers_given_scores
-from weakly.posterior.predictive import check
+from weakly.posterior.fitting import AnswerPattern
 from weakly.posterior.renewal import Bouts, Renewal
 
 JITTER = (-0.25, 0.25)
@@ -515,8 +515,8 @@ def test_the_check_holds_answers_against_those_of_the_process():
         met = PresenceRule.fraction(0.5).is_present(event=drawn[["onset", "offset"]].to_numpy()[:, None], segment=clips)
         rows.append((f"r{r}", clips, met.any(axis=0).astype(float), ("",) * 11, 11.8))
     order = {name: k for k, (name, *_) in enumerate(rows)}
-    found = check(AnswerPattern.grouped(rows), who, [world], order, rng=rng)
+    found = check(AnswerPattern.grouped(rows), who, [world], order, rng)
     assert set(found) == {"neighbours", "recordings", "order"}
     assert min(found.values()) > 0.02
     sorted_ = [(name, clips, np.sort(said), people, length) for name, _, said, people, length in rows]
-    assert check(AnswerPattern.grouped(sorted_), who, [world], order, rng=rng)["neighbours"] < 0.01
+    assert check(AnswerPattern.grouped(sorted_), who, [world], order, rng)["neighbours"] < 0.01

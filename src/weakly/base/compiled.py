@@ -118,8 +118,9 @@ class _Files:
         self._folder, self._name, self._depends = Path(folder), name, cache(depends)
 
     def _path(self, key: Any) -> Path:
-        fields = [getattr(part, "fields", None) for part in key[0]] if isinstance(key, tuple) else None
-        digest = hashlib.sha256(f"{self._depends()} {key} {fields}".encode()).hexdigest()
+        # a named tuple by its fields and by the home of its class, which the kept code names
+        tuples = [(getattr(part, "fields", None), getattr(part, "instance_class", None)) for part in key[0]]
+        digest = hashlib.sha256(f"{self._depends()} {key} {tuples}".encode()).hexdigest()
         return self._folder / f"{self._name}-{self._depends()[:12]}.{digest[:24]}.nbc"
 
     def kept(self) -> Iterator[Path]:

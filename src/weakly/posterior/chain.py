@@ -18,9 +18,8 @@ from ..model.annotator import Annotator, PresenceRule
 from ..model.answer_model import NODES, AnswerModels, Part
 from ..model.intervals import as_intervals
 from . import kernels
-from .kernels import Chain
-from .renewal import Array, Renewal, TimelinePosterior, Uncertain, entropy
-from .runs import Questions, Runs, build
+from .kernels import Questions, Runs
+from .renewal import Array, Chain, Renewal, TimelinePosterior, Uncertain, entropy
 
 _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
@@ -52,13 +51,7 @@ class Grid:
 
 
 def _questions(
-    segments: Array,
-    which: NDArray[np.int64],
-    rules: Sequence[PresenceRule],
-    yes: Array,
-    no: Array,
-    *,
-    grid: Grid,
+    segments: Array, which: NDArray[np.int64], rules: Sequence[PresenceRule], yes: Array, no: Array, *, grid: Grid
 ) -> tuple[Questions, NDArray[np.int64]]:
     """The queries as the kernels read them, repeated ones as one; and the row of each in the order given."""
     width = np.round((segments[:, 1] - segments[:, 0]) / grid.step / _NEAR) * _NEAR
@@ -141,9 +134,9 @@ class _Run:
 def _runs(grid: Grid, ask: Questions) -> Runs:
     room = 2 ** min(5, max([int(b).bit_length() for b in ask.bit], default=0))
     while room <= _MOST:
-        runs, done = build(grid.n, grid.longest, grid.shifts, ask, room)
+        masks, first, table, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
-            return Runs(*runs)
+            return Runs._make([masks, first, *table[:, :5].T.astype(np.int32), table[:, 5].copy()])
         if done < 0:
             break
         room *= 4

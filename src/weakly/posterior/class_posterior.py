@@ -1,6 +1,6 @@
 """Answers about many recordings of one class: the process of its events, everybody's slips, and each recording.
 
-Made by :func:`.class_fitting.class_posterior`.
+Made by :meth:`.class_answers.ClassAnswers.posterior`.
 
 **What is reported** is an envelope. Gaps of one kind (events that come independently) and of two kinds (bouts) are
 always both tried, each as likely beforehand. An interval reaches from the least lower to the greatest upper end of the
@@ -13,7 +13,7 @@ differ by no more than STABLE times, and the ends of the interval by no more tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ..model.answer_model import AnswerModels
 from ..model.intervals import duration, merge
-from .chain import Grid, Posterior, Prepared, prepare
-from .detector import Calibration, FrameScores
-from .fitting import Explored
-from .renewal import Array, Renewal, Uncertain
+from .chain import Posterior
+from .detector import Calibration
+from .fitting import AnswerPattern, Explored, slip_interval
+from .renewal import Array, Uncertain
 
 #: The criteria that stand for an unknown one.
 CRITERIA = (0.3, 0.5, 0.7)
@@ -35,57 +35,6 @@ WORDS = ("n_events", "event_seconds", "event_rate")
 _SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
 EXCLUDED, STABLE = 3.0, 1.2  # see above
 _STRATA = 8  # nodes that stand for a family
-#: How often people guess, or lapse, before they answer, known as if from so many answers.
-SLIP, WORTH = 0.02, 50.0
-
-
-def _slip_interval(wrong: float, n: float) -> tuple[float, float]:
-    """The 95 % interval of a rate of slips."""
-    from scipy.special import betaincinv
-
-    low, high = betaincinv(wrong + SLIP * WORTH, n - wrong + (1 - SLIP) * WORTH, [0.025, 0.975])
-    return float(low), float(high)
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerPattern:
-    """Answers that one or more recordings share."""
-
-    segments: Array
-    present: Array
-    annotators: tuple[str, ...]
-    length: float
-    recordings: tuple[str, ...]
-    frames: FrameScores | None = field(default=None, kw_only=True)  # of a detector
-
-    @classmethod
-    def grouped(
-        cls,
-        answers: Iterable[tuple[str, Array, Array, tuple[str, ...], float]],
-        frames: Mapping[str, FrameScores] | None = None,
-    ) -> list[AnswerPattern]:
-        """Recordings by name with segments, answers, annotators and length; those with the same answers together, but
-        for those with scores of a detector."""
-        frames = frames or {}
-        groups: dict[Any, list[str]] = {}
-        first: dict[Any, tuple[Array, Array]] = {}
-        for name, segments, present, annotators, length in answers:
-            key = (segments.tobytes(), present.tobytes(), annotators, length, name if name in frames else None)
-            groups.setdefault(key, []).append(name)
-            first.setdefault(key, (segments, present))
-        return [
-            cls(*first[key], key[2], key[3], tuple(names), frames=frames.get(key[4])) for key, names in groups.items()
-        ]
-
-    def prepared(
-        self, renewal: Renewal | Uncertain, annotator: Any, calibration: Calibration | None = None
-    ) -> Prepared:
-        """The answers, and scores that are calibrated, ready for any process on the steps of this one."""
-        evidence = None
-        if calibration is not None and self.frames is not None:
-            evidence = calibration.evidence(self.frames, renewal.step, Grid.of(renewal, self.length).n)
-        return prepare(self.segments, self.present, renewal=renewal, recording_length=self.length, annotator=annotator,
-                       annotators=self.annotators, evidence=evidence)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +167,8 @@ class ClassPosterior:
         satisfies few segments that do not overlap, and events of the mean length may fill all present ones and, with
         what the rule does not notice, the ends of the others."""
         length, least, most = self.renewal.lengths.mean, 0.0, 0.0
-        rules, needs = [part.rule for part in AnswerModels.of(annotator=self._somebody).parts(1)], {}
+        somebody = next(iter(self.annotator.values())) if isinstance(self.annotator, Mapping) else self.annotator
+        rules, needs = [part.rule for part in AnswerModels.of(annotator=somebody).parts(1)], {}
         for one in self.recordings:
             apart, end = [], -1.0
             for (a, b), said in zip(one.segments, one.present):  # in the order of their beginnings
@@ -234,11 +184,6 @@ class ClassPosterior:
                 least += present / max(1.0, several)
                 most += width / length if present else 2 * need / length
         return least, max(most, least)
-
-    @property
-    def _somebody(self) -> Any:
-        who = self.annotator
-        return next(iter(who.values())) if isinstance(who, Mapping) else who
 
     def family_interval(self, word: str, k: int) -> tuple[float, float]:
         """The interval of the total under one family of processes."""
@@ -306,20 +251,15 @@ class ClassPosterior:
     def _rows(self, values: dict[str, Array], drawn: dict[str, Array], length: Array) -> list[dict[str, Any]]:
         """Events, seconds and rate of many recordings, each with its interval: what is expected, and what was drawn as
         (families, recordings, draws)."""
-        ends = {}
-        for word, every in drawn.items():
+        columns: dict[str, Any] = {}
+        pers: tuple[Any, ...] = (1.0, 1.0, length)
+        for word, source, per in zip(WORDS, (*WORDS[:2], WORDS[0]), pers):
             # of few events, all may be none
-            low, high = np.quantile(every[self.kept], [0.025, 0.975], axis=2, method="weibull")
-            ends[word] = np.minimum(low.min(axis=0), values[word]), np.maximum(high.max(axis=0), values[word])
-        values = values | {"event_rate": values["n_events"] / length}
-        ends["event_rate"] = ends["n_events"][0] / length, ends["n_events"][1] / length
-        rows: list[dict[str, Any]] = []
-        for k in range(len(length)):
-            rows.append({})
-            for word in WORDS:
-                rows[k][word] = float(values[word][k])
-                rows[k][f"{word}_ci"] = (float(ends[word][0][k]), float(ends[word][1][k]))
-        return rows
+            low, high = np.quantile(drawn[source][self.kept], [0.025, 0.975], axis=2, method="weibull")
+            low, high = np.minimum(low.min(axis=0), values[source]), np.maximum(high.max(axis=0), values[source])
+            columns[word] = (values[source] / per).tolist()
+            columns[f"{word}_ci"] = list(zip((low / per).tolist(), (high / per).tolist()))
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     @property
     def estimates(self) -> list[dict[str, Any]]:
@@ -343,22 +283,23 @@ class ClassPosterior:
                 sure = bool(ends[1] < _SURE * ends[0] and (self.law_given or self.tells_lengths))
                 sure = sure and (self.identified or not name.startswith(("event", "bout")))
             rows.append(estimate(self.label, name, value, ends, "given" if given else "estimated", sure))
-        if self.calibration is not None:
-            c = self.calibration
+        none, c = (np.nan, np.nan), self.calibration
+        if c is not None:
             how = "given" if c.covariance is None else "estimated"
-            rows.append(
-                estimate(self.label, "score_scale", c.scale, c.interval(0), how, c.interval(0)[0] > 0 or how == "given")
-            )
+            sure = c.interval(0)[0] > 0 or how == "given"
+            rows.append(estimate(self.label, "score_scale", c.scale, c.interval(0), how, sure))
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
-            if how == "estimated":
-                for name, value in (
-                    ("score_temper", c.temper),
-                    ("log_answers_given_scores", c.log_likelihood), ("log_answers_without_scores", c.uncalibrated),
-                ):  # fmt: skip
-                    rows.append(estimate(self.label, name, value, (np.nan, np.nan), how, True))
-        if self.bayes_factor is not None:
-            rows.append(estimate(self.label, "bouts_log_bayes_factor", self.bayes_factor, (np.nan, np.nan), "estimated",
-                                 abs(self.bayes_factor) > EXCLUDED))  # fmt: skip
+            for name, value in (
+                ("score_temper", c.temper),
+                ("log_answers_given_scores", c.log_likelihood),
+                ("log_answers_without_scores", c.uncalibrated),
+            ):
+                if how == "estimated":
+                    rows.append(estimate(self.label, name, value, none, how, True))
+        factor = self.bayes_factor
+        if factor is not None:
+            sure = abs(factor) > EXCLUDED
+            rows.append(estimate(self.label, "bouts_log_bayes_factor", factor, none, "estimated", sure))
         return rows
 
     @property
@@ -367,10 +308,9 @@ class ClassPosterior:
         rows = []
         for name, counts in self.slips.items():
             who = self.annotator[name]
-            for word, value, (wrong, n) in (
-                ("guess_rate", who.low, counts[:2]), ("lapse_rate", 1 - who.high, counts[2:]),
-            ):  # fmt: skip
-                low, high = _slip_interval(float(wrong), float(n))
+            rates = ("guess_rate", who.low, counts[:2]), ("lapse_rate", 1 - who.high, counts[2:])
+            for word, value, (wrong, n) in rates:
+                low, high = slip_interval(float(wrong), float(n))
                 whose = word if len(self.slips) == 1 else f"{word} of {name}"
                 ends = min(low, value), max(high, value)
                 rows.append(estimate(self.label, whose, value, ends, "estimated", high - low < 0.1))

@@ -18,13 +18,16 @@ the scores of neighbouring steps, the slope that white errors would have, times
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from ..base.errors import InvalidInput
 from ..base.parallel import in_order
 from ..model.intervals import Features
 from .chain import Prepared
@@ -40,6 +43,11 @@ class FrameScores:
 
     spans: Array
     values: Array
+
+    @property
+    def of_probabilities(self) -> bool:
+        """Whether no score leaves 0 to 1."""
+        return bool(self.values.min() >= 0 and self.values.max() <= 1)
 
     def per_step(self, step: float, n: int) -> tuple[Array, Array]:
         """Scores and numbers of frames in each of n steps; a frame that several steps share is shared out."""
@@ -60,7 +68,7 @@ class FrameScores:
 
     def over_time(self, length: float) -> Features:
         """The scores on an even grid, of probabilities the log odds; time without a frame has the lowest score."""
-        values = log_odds(self.values) if self.values.min() >= 0 and self.values.max() <= 1 else self.values
+        values = log_odds(self.values) if self.of_probabilities else self.values
         n = max(2, math.ceil(length / max(0.02, float(np.median(np.diff(self.spans, axis=1))))))
         sums, many = replace(self, values=values).per_step(length / n, n)
         level = np.where(many > 1e-9, sums / np.maximum(many, 1e-9), values.min())
@@ -107,6 +115,42 @@ class Calibration:
         return value - half, value + half
 
 
+def frames_by_class(scores: pd.DataFrame | None) -> dict[str | None, dict[str, FrameScores]]:
+    """The scores of a detector by class (None: of any) and recording."""
+    if scores is None:
+        return {}
+    missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
+    if missing:
+        raise InvalidInput(f"scores must have columns recording, onset, offset and score; {missing[0]!r} is missing")
+    numbers = scores[["onset", "offset", "score"]].to_numpy(np.float64)
+    wrong = ~np.isfinite(numbers).all(axis=1) | (numbers[:, 1] <= numbers[:, 0])
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise InvalidInput(f"scores, row {k + 1}: {numbers[k].tolist()} is no frame: onset < offset and a finite score")
+    labels = scores["label"].astype(str).tolist() if "label" in scores else [None] * len(scores)
+    rows_of: dict[tuple[str | None, str], list[int]] = {}
+    for k, key in enumerate(zip(labels, scores["recording"].astype(str))):
+        rows_of.setdefault(key, []).append(k)
+    found: dict[str | None, dict[str, FrameScores]] = {}
+    for (label, recording), rows in rows_of.items():
+        mine = numbers[rows][np.argsort(numbers[rows, 0], kind="stable")]
+        found.setdefault(label, {})[recording] = FrameScores(mine[:, :2], mine[:, 2])
+    return found
+
+
+def matched_frames(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
+    """The scores of these recordings, by name, or by names without folders and endings where none is the same."""
+    found = {name: frames[name] for name in names if name in frames}
+    if not found:
+        stems = {PurePath(name).stem: each for name, each in frames.items()}
+        found = {name: stems[PurePath(name).stem] for name in names if PurePath(name).stem in stems}
+    if names and not found:
+        raise InvalidInput(
+            f"scores: no recording with answers has any; answers are of {names[0]!r}, scores of {next(iter(frames))!r}"
+        )
+    return found
+
+
 def _gain(
     ready: Prepared, blank: Prepared, renewal: Renewal, scores: Array, many: Array, a: float, b: float
 ) -> tuple[float, float, float]:
@@ -136,13 +180,12 @@ def calibrate(
     blanks: Sequence[Prepared],
     frames: Sequence[FrameScores],
     renewal: Renewal,
-    *,
-    of_odds: bool,
     executor: Executor | None = None,
 ) -> Calibration:
     """a and b by the answers; ``blanks``: the recordings without answers."""
     from scipy.optimize import minimize
 
+    of_odds = all(each.of_probabilities for each in frames)
     if of_odds:
         frames = [replace(each, values=log_odds(each.values)) for each in frames]
     tables = [each.per_step(one.grid.step, one.grid.n) for each, one in zip(frames, ready)]

@@ -17,56 +17,113 @@ lognormal: its log mean around the middle length with a spread of 1.5, its log s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.parallel import in_order
+from ..model.answer_model import AnswerModels
 from ..model.lengths import Lengths
-from .chain import Prepared
-from .renewal import Array, Bouts, Renewal
+from .chain import Grid, Prepared, prepare
+from .detector import Calibration, FrameScores
+from .renewal import Array, Bouts, Renewal, Uncertain
 
 #: Stages of short gaps that are tried.
 STAGES = (1, 3, 8)
-_GAP_SPREAD, _SHORT, _SHORT_SPREAD = 3.0, 1.5, 1.2
-_SHAPE, _SHAPE_SPREAD, _MEAN_SPREAD = 0.6, 0.4, 1.5
+_SHORT, _SHAPE = 1.5, 0.6
+#: About the spread of each parameter before the answers.
+_SPREADS = {"gap": 3.0, "short": 1.2, "share": 1.8, "mean": 1.5, "shape": 0.4}
 _APART = 2.0  # long gaps over short ones, at least
+#: How often people guess, or lapse, before they answer, known as if from so many answers.
+SLIP, WORTH = 0.02, 50.0
+_MOST_SLIPS = 0.4  # that are taken
 _H = 1e-4
 _FAR = 8.0  # no search beyond e^8 times the start
 _BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
 _FREE, _WIDER = 5, 1.2  # of the law that nodes are drawn from: degrees of freedom, and how much wider than the mode's
 _ROUNDS, _ENOUGH = 4, 0.3  # of nodes, and their effective share that is enough
 
-#: By steps of a recording, for each parameter: slopes of the logarithms of moves and of events.
-Slopes = dict[int, list[tuple[Array, Array]]]
+
+@dataclass(frozen=True, eq=False)
+class AnswerPattern:
+    """Answers that one or more recordings share."""
+
+    segments: Array
+    present: Array
+    annotators: tuple[str, ...]
+    length: float
+    recordings: tuple[str, ...]
+    frames: FrameScores | None = field(default=None, kw_only=True)  # of a detector
+
+    @classmethod
+    def grouped(
+        cls, answers: Iterable[tuple[str, Array, Array, Any, float]], frames: Mapping[str, FrameScores] | None = None
+    ) -> list[AnswerPattern]:
+        """Recordings by name with segments, answers, annotators and length; those with the same answers together, but
+        for those with scores of a detector."""
+        frames = frames or {}
+        groups: dict[Any, tuple[Any, list[str]]] = {}
+        for name, segments, present, annotators, length in answers:
+            key = (segments.tobytes(), present.tobytes(), annotators, length, name if name in frames else None)
+            groups.setdefault(key, ((segments, present, annotators, length), []))[1].append(name)
+        return [
+            cls(segments, present, people, length, tuple(names), frames=frames.get(key[-1]))
+            for key, ((segments, present, people, length), names) in groups.items()
+        ]
+
+    def prepared(
+        self, renewal: Renewal | Uncertain, annotator: Any, calibration: Calibration | None = None
+    ) -> Prepared:
+        """The answers, and scores that are calibrated, ready for any process on the steps of this one."""
+        evidence = None
+        if calibration is not None and self.frames is not None:
+            evidence = calibration.evidence(self.frames, renewal.step, Grid.of(renewal, self.length).n)
+        return prepare(self.segments, self.present, renewal=renewal, recording_length=self.length, annotator=annotator,
+                       annotators=self.annotators, evidence=evidence)  # fmt: skip
 
 
-def _chunk(patterns: Sequence[Prepared], renewal: Renewal, slopes: Slopes | None) -> list[tuple[float, list[float]]]:
-    found: list[tuple[float, list[float]]] = []
-    for pattern in patterns:
-        if slopes is None:
-            found.append((pattern.log_likelihood(renewal), []))
-            continue
-        made = pattern.posterior(renewal)
+@dataclass(frozen=True)
+class Sheets:
+    """The prepared answers of a class, and how many recordings share each of them."""
+
+    ready: Sequence[Prepared]
+    times: Array
+    executor: Executor | None = None
+
+    def log_likelihood(self, renewal: Renewal) -> float:
+        """The logarithm of the chance of all answers."""
+        return self._pass(renewal, None)[0]
+
+    def gradient(self, family: Family, theta: Array) -> tuple[float, Array]:
+        """The same at some parameters, and its slopes in them: what empty steps, starts and events add to it."""
+        ends = [(family.renewal(theta + move), family.renewal(theta - move)) for move in _H * np.eye(len(theta))]
+        slopes = {n: [_log_slopes(up, down, n) for up, down in ends] for n in {one.grid.n for one in self.ready}}
+        return self._pass(family.renewal(theta), slopes)
+
+    def _pass(self, renewal: Renewal, slopes: Any) -> tuple[float, Array]:
+        size = max(1, min(32, len(self.ready)))
+        chunks = [(self.ready[k : k + size], renewal, slopes) for k in range(0, len(self.ready), size)]
+        found = [row for part in in_order(_chunk, chunks, executor=self.executor) for row in part]
+        log_likelihood, scores = (np.array(each, dtype=np.float64) for each in zip(*found))
+        return float(self.times @ log_likelihood), self.times @ scores
+
+
+def _chunk(ready: Sequence[Prepared], renewal: Renewal, slopes: Any) -> list[tuple[float, list[float]]]:
+    """Log-likelihoods and, given slopes (moves and events, by steps of a recording and parameter), gradients."""
+    if slopes is None:
+        return [(one.log_likelihood(renewal), []) for one in ready]
+    found = []
+    for one in ready:
+        made = one.posterior(renewal)
         scores = [float((moves * made.moves).sum() + (events * made.counts).sum())
-                  for moves, events in slopes[pattern.grid.n]]  # fmt: skip
+                  for moves, events in slopes[one.grid.n]]  # fmt: skip
         found.append((made.log_likelihood, scores))
     return found
-
-
-def run_all(
-    patterns: Sequence[Prepared], renewal: Renewal, *, slopes: Slopes | None = None, executor: Executor | None = None
-) -> tuple[Array, Array]:
-    """One pass over all patterns of answers: log-likelihoods and, given slopes, gradients (patterns, parameters)."""
-    size = max(1, min(32, len(patterns)))
-    chunks = [(patterns[k : k + size], renewal, slopes) for k in range(0, len(patterns), size)]
-    found = [row for part in in_order(_chunk, chunks, executor=executor) for row in part]
-    log_likelihood, scores = zip(*found)
-    return np.array(log_likelihood, dtype=np.float64), np.array(scores, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -126,19 +183,10 @@ class Family:
         if self.stages:
             short = math.exp(theta[1])
             gap, bouts = gap + _APART * short, Bouts(1 / (1 + math.exp(-theta[2])), short, self.stages)
-        return Renewal.from_gaps(self.law(theta), gap=gap, step=self.step, longest=self.longest, bouts=bouts)
-
-    def with_rate(self, event_rate: float) -> Renewal:
-        """The process with gaps of one kind, this rate and the law that was given."""
-        assert self.lengths is not None
-        return Renewal(self.lengths, event_rate, self.step, longest=self.longest)
-
-    def law(self, theta: Array) -> Lengths:
-        """The law of lengths at these parameters."""
-        if self.lengths is not None:
-            return self.lengths
-        made: Any = Lognormal(math.exp(theta[-2]), math.exp(theta[-1]))
-        return made  # type: ignore[no-any-return]
+        law: Any = self.lengths
+        if law is None:
+            law = Lognormal(math.exp(theta[-2]), math.exp(theta[-1]))
+        return Renewal.from_gaps(law, gap=gap, step=self.step, longest=self.longest, bouts=bouts)
 
     def mean_length(self, theta: Array) -> float:
         """The mean length in seconds."""
@@ -150,53 +198,33 @@ class Family:
         if self.stages:
             far, share = float(np.logaddexp(theta[0], theta[1] + math.log(_APART))), theta[2]
             value += theta[0] - far - float(np.logaddexp(0.0, share) + np.logaddexp(0.0, -share))
-            value += _normal(theta[1], math.log(short * self.mean_length(theta)), _SHORT_SPREAD)
+            value += _normal(theta[1], math.log(short * self.mean_length(theta)), _SPREADS["short"])
             gap = far
-        value += _normal(gap, math.log(4 * self.middle), _GAP_SPREAD)
+        value += _normal(gap, math.log(4 * self.middle), _SPREADS["gap"])
         if self.lengths is None:
-            value += _normal(theta[-2], math.log(self.middle), _MEAN_SPREAD)
-            value += _normal(theta[-1], math.log(_SHAPE), _SHAPE_SPREAD)
+            value += _normal(theta[-2], math.log(self.middle), _SPREADS["mean"])
+            value += _normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
         return float(value)
 
-    @property
-    def spreads(self) -> Array:
-        """About the spread of each parameter before the answers."""
-        spreads = {
-            "gap": _GAP_SPREAD,
-            "short": _SHORT_SPREAD,
-            "share": 1.8,
-            "mean": _MEAN_SPREAD,
-            "shape": _SHAPE_SPREAD,
-        }
-        return np.array([spreads[name] for name in self.names])
-
-    def start(self, plain: Array | None) -> Array:
-        """Where the search begins: at a typical process, or near the mode of gaps of one kind."""
-        law = [] if self.lengths is not None else [math.log(self.middle), math.log(_SHAPE)]
+    def start(self, plain: Array | None = None) -> Array:
+        """Where the search begins: at a typical process, or, in bouts, near the mode of gaps of one kind."""
         if plain is None:
+            law = [] if self.lengths is not None else [math.log(self.middle), math.log(_SHAPE)]
             return np.array([math.log(4 * self.middle), *law])
-        if not self.stages:
-            return plain
-        law = plain[1:].tolist()
         short = math.log(_SHORT * self.mean_length(plain))
-        return np.array([max(plain[0], short), short, 0.0, *law])
+        return np.array([max(plain[0], short), short, 0.0, *plain[1:]])
 
     def bounds(self, begin: Array) -> list[tuple[float, float]]:
         """Within which the search stays."""
         least = math.log(_BUSY * self.step)
         limits = {
             "gap": (max(begin[0] - _FAR, least), begin[0] + _FAR),
-            "short": (least, math.log(_SHORT * self.mean_length(begin)) + 4 * _SHORT_SPREAD),
+            "short": (least, math.log(_SHORT * self.mean_length(begin)) + 4 * _SPREADS["short"]),
             "share": (-7.0, 7.0),
             "mean": (begin[-2 if len(begin) > 1 else 0] - _FAR, math.log(self.longest * self.step / 2)),
             "shape": (math.log(0.1), math.log(2.0)),
         }
         return [limits[name] for name in self.names]
-
-    def slopes(self, theta: Array, patterns: Sequence[Prepared]) -> Slopes:
-        """What an empty step, a start and every event add to the gradient, for each number of steps of a recording."""
-        ends = [(self.renewal(theta + move), self.renewal(theta - move)) for move in _H * np.eye(len(theta))]
-        return {n: [_log_slopes(up, down, n) for up, down in ends] for n in {pattern.grid.n for pattern in patterns}}
 
 
 def _normal(x: float, middle: float, spread: float) -> float:
@@ -217,12 +245,16 @@ def _log_slopes(up: Renewal, down: Renewal, n: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Mode:
-    """The likeliest process of a family: parameters, log-likelihood, and that with the logarithm of the prior."""
+    """The likeliest process of a family: parameters, and its log-likelihood with the logarithm of the prior."""
 
     family: Family
     theta: Array
-    log_likelihood: float
     score: float
+
+    @property
+    def log_likelihood(self) -> float:
+        """Without the prior."""
+        return self.score - self.family.log_prior(self.theta)
 
     @property
     def renewal(self) -> Renewal:
@@ -230,35 +262,24 @@ class Mode:
         return self.family.renewal(self.theta)
 
 
-def fit(
-    patterns: Sequence[Prepared],
-    times: Array,
-    family: Family,
-    *,
-    start: Array | None = None,
-    executor: Executor | None = None,
-) -> Mode:
-    """The likeliest process; ``times`` tells how many recordings share each pattern."""
+def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> Mode:
+    """The likeliest process."""
     from scipy.optimize import minimize
 
-    begin = family.start(None) if start is None else start
+    begin = family.start() if start is None else start
     bounds = family.bounds(begin)
-    scale = float(times.sum())
+    scale = float(sheets.times.sum())
 
     def objective(theta: Array) -> tuple[float, Array]:
-        logs, scores = run_all(
-            patterns, family.renewal(theta), slopes=family.slopes(theta, patterns), executor=executor
-        )
+        log_likelihood, scores = sheets.gradient(family, theta)
         slope = np.array([family.log_prior(theta + h) - family.log_prior(theta - h) for h in _H * np.eye(len(theta))])
-        total = float(times @ logs) + family.log_prior(theta)
-        return -total / scale, -(times @ scores + slope / (2 * _H)) / scale
+        return -(log_likelihood + family.log_prior(theta)) / scale, -(scores + slope / (2 * _H)) / scale
 
     options: Any = {"maxiter": 60, "ftol": 1e-9}
     low, high = np.transpose(bounds)
     first: Any = np.clip(begin, low, high)
     best = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    theta, score = np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale
-    return Mode(family, theta, score - family.log_prior(theta), score)
+    return Mode(family, np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale)
 
 
 @dataclass(frozen=True)
@@ -270,31 +291,27 @@ class Explored:
     weights: Array
     log_evidence: float
 
-    def strata(self, many: int) -> tuple[Array, Array]:
-        """Nodes that stand for shares in the order of the event rate, and the shares, small ones at both ends."""
-        rates = [self.mode.family.renewal(theta).event_rate for theta in self.nodes]
-        order = np.argsort(rates, kind="stable")
-        summed = np.cumsum(self.weights[order])
-        ends = np.sin(np.linspace(0.0, np.pi / 2, many + 1)) ** 2
-        return self.nodes[order[np.searchsorted(summed, (ends[1:] + ends[:-1]) / 2 * summed[-1])]], np.diff(ends)
-
-    def quantiles(self, function: Any) -> Array:
-        """The 2.5 %, 50 % and 97.5 % quantiles of a function of the process."""
+    def _at(self, function: Any, q: Array) -> tuple[Array, NDArray[np.int64]]:
+        """A function of the process at every node, and the nodes at shares q in its order."""
         values = np.array([function(self.mode.family.renewal(theta)) for theta in self.nodes])
         order = np.argsort(values, kind="stable")
         summed = np.cumsum(self.weights[order])
-        return np.asarray(values[order[np.searchsorted(summed, np.array([0.025, 0.5, 0.975]) * summed[-1])]])
+        return values, order[np.searchsorted(summed, q * summed[-1])]
+
+    def strata(self, many: int) -> tuple[Array, Array]:
+        """Nodes that stand for shares in the order of the event rate, and the shares, small ones at both ends."""
+        ends = np.sin(np.linspace(0.0, np.pi / 2, many + 1)) ** 2
+        _, chosen = self._at(lambda process: process.event_rate, (ends[1:] + ends[:-1]) / 2)
+        return self.nodes[chosen], np.diff(ends)
+
+    def quantiles(self, function: Any) -> Array:
+        """The 2.5 %, 50 % and 97.5 % quantiles of a function of the process."""
+        values, chosen = self._at(function, np.array([0.025, 0.5, 0.975]))
+        return np.asarray(values[chosen])
 
 
 def explore(
-    patterns: Sequence[Prepared],
-    times: Array,
-    mode: Mode,
-    *,
-    nodes: int,
-    rng: np.random.Generator,
-    executor: Executor | None = None,
-    near: Explored | None = None,
+    sheets: Sheets, mode: Mode, *, nodes: int, rng: np.random.Generator, near: Explored | None = None
 ) -> Explored:
     """The posterior of a family by importance sampling from laws of Student's around its mode, with low-discrepancy
     points; where few nodes carry the weight, the law is fitted to them and more are drawn. ``near``: a family with the
@@ -303,21 +320,16 @@ def explore(
     from scipy.stats import multivariate_t, norm, qmc
 
     family, d = mode.family, len(mode.theta)
-    if near is None:
-        centre, cover = mode.theta, _covariance(patterns, times, mode, executor)
-    else:
-        centre, cover = _moments(near.nodes, near.weights)
+    centre, cover = (mode.theta, _covariance(sheets, mode)) if near is None else _moments(near.nodes, near.weights)
     laws: list[Any] = []
     thetas, values = np.empty((0, d)), np.empty(0)
     for _ in range(_ROUNDS):
-        law = multivariate_t(centre, cover * _WIDER**2, df=_FREE, allow_singular=True)
-        points = qmc.Sobol(d + 1, seed=rng).random(nodes)
-        points = np.clip(points, 1e-9, 1 - 1e-9)
+        laws.append(multivariate_t(centre, cover * _WIDER**2, df=_FREE, allow_singular=True))
+        points = np.clip(qmc.Sobol(d + 1, seed=rng).random(nodes), 1e-9, 1 - 1e-9)
         scale = np.sqrt(_FREE / chi_squared.ppf(points[:, -1], _FREE))
         drawn = centre + (norm.ppf(points[:, :-1]) * scale[:, None]) @ np.linalg.cholesky(cover).T * _WIDER
-        laws.append(law)
         thetas = np.concatenate((thetas, drawn))
-        values = np.concatenate((values, _log_posterior(patterns, times, family, drawn, executor)))
+        values = np.concatenate((values, np.nan_to_num([_score(sheets, family, each) for each in drawn], nan=-np.inf)))
         density = np.mean([each.pdf(thetas) for each in laws], axis=0)
         logs = values - np.log(np.maximum(density, 1e-300))
         weights = np.exp(logs - logs.max())
@@ -328,7 +340,7 @@ def explore(
         centre, cover = _moments(thetas, flat / flat.sum())
     best = int(values.argmax())
     if values[best] > mode.score:
-        mode = Mode(family, thetas[best], values[best] - family.log_prior(thetas[best]), values[best])
+        mode = Mode(family, thetas[best], values[best])
     log_evidence = float(logs.max() + math.log(weights.mean()))
     return Explored(mode, thetas[share > 0], share[share > 0], log_evidence)
 
@@ -340,35 +352,59 @@ def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
     return centre, away.T @ (away * weights[:, None]) + 1e-6 * np.eye(len(centre))
 
 
-def _log_posterior(
-    patterns: Sequence[Prepared], times: Array, family: Family, thetas: Array, executor: Executor | None
-) -> Array:
-    """Log-likelihood and prior at many nodes."""
-    values = []
-    for theta in thetas:
-        low, high = np.transpose(family.bounds(theta))
-        inside = math.log(_BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())
-        logs = (
-            run_all(patterns, family.renewal(theta), executor=executor)[0] if inside else np.full(len(times), -np.inf)
-        )
-        values.append(float(times @ logs) + family.log_prior(theta))
-    return np.asarray(np.nan_to_num(np.array(values), nan=-np.inf))
+def _score(sheets: Sheets, family: Family, theta: Array) -> float:
+    """Log-likelihood and prior at a node."""
+    low, high = np.transpose(family.bounds(theta))
+    if not (math.log(_BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())):
+        return -math.inf
+    return sheets.log_likelihood(family.renewal(theta)) + family.log_prior(theta)
 
 
-def _covariance(patterns: Sequence[Prepared], times: Array, mode: Mode, executor: Executor | None) -> Array:
+def _covariance(sheets: Sheets, mode: Mode) -> Array:
     """The inverse of the curvature at the mode; nothing is less certain than before the answers."""
     family, theta = mode.family, mode.theta
-    rows = []
-    for move in 0.05 * np.eye(len(theta)):
-        ends = []
-        for at in (theta + move, theta - move):
-            scores = run_all(patterns, family.renewal(at), slopes=family.slopes(at, patterns), executor=executor)[1]
-            ends.append(times @ scores)
-        rows.append((ends[1] - ends[0]) / 0.1)
-    spreads = family.spreads
+    rows = [
+        (sheets.gradient(family, theta - move)[1] - sheets.gradient(family, theta + move)[1]) / 0.1
+        for move in 0.05 * np.eye(len(theta))
+    ]
+    spreads = np.array([_SPREADS[name] for name in family.names])
     curvature = (np.array(rows) + np.array(rows).T) / 2 * np.outer(spreads, spreads)  # in spreads
     values, vectors = np.linalg.eigh(curvature)
     return np.asarray((vectors / (np.maximum(values, 0.0) + 1.0)) @ vectors.T * np.outer(spreads, spreads))
+
+
+def slip_rates(who: AnswerModels, counts: Array) -> AnswerModels:
+    """The same with rates from guesses, answers where one can guess, lapses and answers where one can lapse."""
+    guess, lapse = (float((wrong + SLIP * WORTH) / (n + WORTH)) for wrong, n in (counts[:2], counts[2:]))
+    return who.with_noise(min(guess, _MOST_SLIPS), min(lapse, _MOST_SLIPS))
+
+
+def slip_interval(wrong: float, n: float) -> tuple[float, float]:
+    """The 95 % interval of a rate of slips."""
+    from scipy.special import betaincinv
+
+    low, high = betaincinv(wrong + SLIP * WORTH, n - wrong + (1 - SLIP) * WORTH, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def slip_points(who: Mapping[str, AnswerModels], counts: Mapping[str, Array]) -> list[tuple[dict[str, Any], float]]:
+    """Everybody with more or fewer guesses or lapses, together: five points that carry what is uncertain of them (an
+    unscented transform), each with the logarithm of its weight without the likelihood."""
+    sums = np.sum(list(counts.values()), axis=0)
+    points = []
+    for guess, lapse in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
+        others, chance = {}, math.log(1 / 6) + 1.5 if guess or lapse else math.log(1 / 3)
+        for name, one in who.items():
+            rates = []
+            for rate, side, (wrong, n) in ((one.low, guess, sums[:2]), (1 - one.high, lapse, sums[2:])):
+                a, b = wrong + SLIP * WORTH, n - wrong + (1 - SLIP) * WORTH
+                # half as wide again: whether an answer was a slip is itself uncertain
+                odds = math.log(rate / (1 - rate)) + side * math.sqrt(3) * 1.5 * math.sqrt(1 / a + 1 / b)
+                rates.append(min(1 / (1 + math.exp(-odds)), _MOST_SLIPS))
+                chance += WORTH * (SLIP * math.log(rates[-1]) + (1 - SLIP) * math.log1p(-rates[-1]))
+            others[name] = one.with_noise(*rates)
+        points.append((others, chance))
+    return points
 
 
 def choose_step(segments: Array, lengths: Lengths | None, seconds: float | None) -> float:

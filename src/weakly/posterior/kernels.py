@@ -3,9 +3,13 @@ r"""The compiled recursion over all timelines of one recording.
 Time runs in steps; boundary i lies between steps i - 1 and i. A state is a boundary at which no event is under way,
 together with a mask: one bit for every query that an earlier event may have satisfied and a later one still may. From
 boundary i the timeline goes on by an empty step to i + 1 or by an event of l steps to i + l; the answers to the queries
-that this settles are a factor that stays the same over a *run* of lengths l. :mod:`.runs` finds the reachable masks and
-the runs, once for all rates and laws of lengths; everything here (forward, backward with expected counts, samples,
-chances of further queries) is a loop over runs.
+that this settles are a factor that stays the same over a *run* of lengths l. :func:`build` finds the reachable masks
+and the runs, once for all rates and laws of lengths; the rest (forward, backward with expected counts, samples, chances
+of further queries) is a loop over runs.
+
+A query [s, e) is settled at boundary ``due``: no event that starts there or later can satisfy it. Its bit is needed
+only after ``since``. Queries of one width and criterion form a class, sorted by start; those that an event covers whole
+are all satisfied or all not, so their answers enter as running products, and a long event costs no more than a short.
 
 Gaps are of one kind, or long or short, a short one with several stages. The kind stands in a row beside the state: it
 decides whether an event starts, and nothing else. Starts are added up over rows before the sum over lengths.
@@ -15,33 +19,226 @@ Numbers are kept in range by powers of SCALE: the true value at boundary i is ``
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..base.compiled import kernel
-from .runs import Questions, Runs, first_after, longer_table, met_by
+from ..model.annotator import TIE
+
+if TYPE_CHECKING:
+    from .renewal import Chain
 
 SCALE = 1e60
 _LOG_SCALE = float(np.log(SCALE))
+_TOUCH = 1e-9  # of a step: shorter overlaps are none
 
 
-class Chain(NamedTuple):
-    """What the timelines of a recording weigh, apart from the answers.
+class Questions(NamedTuple):
+    """The answered queries of a recording, sorted by class and start; times in steps."""
 
-    Rows: one for each kind of gap, the first ones; where there are several, one more for an event that has just ended.
-    """
+    stops: Any  # (classes + 1,): the first query of each class
+    need: Any  # (classes, L + 1): overlap that an event of l steps needs
+    covered: Any  # (classes, L + 1): whether an event of l steps that covers the query satisfies it
+    start: Any
+    end: Any
+    since: Any
+    due: Any
+    bit: Any  # 0 where no bit is needed
+    yes: Any  # chance of the answers if satisfied
+    no: Any  # and if not
 
-    n: int  # steps
-    begin: Any  # (rows,): weight of a beginning without event
-    go: Any  # (rows, kinds + 1): chance of an empty step in each kind of gap; last, that an event starts
-    after: int  # the row of an event that has just ended
-    inner: Any  # (L + 1,): chance of an event of l steps that no end cuts
-    ends: Any  # (L + 1,): of one that begins with the recording, or that its end cuts
-    whole: float  # of one that fills the recording
-    shifts: Any  # where in its step an event begins, each as likely as the next
-    idle: Any  # (n,): evidence for no event in each step; none: no evidence
-    loud: Any  # (n,): evidence for an event
+
+class Runs(NamedTuple):
+    """Where timelines can go from each boundary, and what the answers make of it."""
+
+    masks: Any  # (states,): the reachable ones, 0 first
+    first: Any  # (n + 1,): the first run that leaves each boundary
+    source: Any  # state
+    target: Any  # state
+    low: Any  # shortest event of the run in steps; 0: an empty step
+    high: Any  # longest
+    shift: Any  # which of the shifts, or -1 for all of them
+    factor: Any  # chance of the answers that are settled, times the chance of the shift
+
+
+@kernel
+def first_after(values: Any, low: int, high: int, limit: float) -> int:
+    """The first position in low..high whose value exceeds the limit."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] > limit:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def _extended(table: Any, size: int) -> Any:
+    """The table, or one twice as long if it is full."""
+    if size < len(table):
+        return table
+    bigger = np.empty((2 * len(table), table.shape[1]), table.dtype)
+    bigger[: len(table)] = table
+    return bigger
+
+
+@kernel
+def _write(row: Any, source: int, target: int, low: int, high: int, shift: int, factor: float) -> None:
+    row[0], row[1], row[2], row[3], row[4], row[5] = source, target, low, high, shift, factor
+
+
+@kernel
+def met_by(reach: float, need: float) -> bool:
+    return reach > _TOUCH and reach >= need * (1 - TIE)
+
+
+@kernel
+def _state(mask: int, masks: Any, table: Any, known: Any) -> Any:
+    """The number of a mask, a new one if need be; -1 if there is no room."""
+    size = len(table)
+    place = (mask * 0x9E3779B1 + (mask >> 17)) % size
+    while table[place] >= 0:
+        if masks[table[place]] == mask:
+            return table[place]
+        place = (place + 1) % size
+    if known[0] == len(masks):
+        return -1
+    masks[known[0]] = mask
+    table[place] = known[0]
+    known[0] += 1
+    return table[place]
+
+
+@kernel
+def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
+    """Masks, the first run of each boundary, a table of runs as in :class:`Runs`, and 1; or 0 if there are more than
+    ``room`` masks, -1 if too many queries overlap."""
+    classes, many = len(ask.stops) - 1, len(shifts)
+    masks, known, table = np.zeros(room, np.int64), np.zeros(1, np.int64), np.empty(4 * room, np.int64)
+    table[:] = -1
+    reached = np.zeros((room, n + 1), np.bool_)
+    _state(0, masks, table, known)
+    reached[0, 0] = True
+    first = np.zeros(n + 1, np.int64)
+    made, size = np.empty((16 * n + 64, 6)), 0
+    left, n_left = np.empty((64, 2), np.int64), 0
+    live, n_live = np.empty((classes, 1 + many), np.int64), 0  # class, first query not yet covered per shift
+    whole = np.empty((classes, 2 * many))  # product of the answers of covered queries, if satisfied and if not
+    now, before = np.zeros(many), np.zeros(many)  # the factor of what lies to the right of i
+    now_bits, bits_before = np.zeros((many, 2), np.int64), np.zeros((many, 2), np.int64)  # set there; met at the left
+    widest = 0.0
+    for u in shifts:
+        widest = max(widest, u)
+    for i in range(n):
+        states = known[0]
+        for state in range(states):  # an empty step
+            if not reached[state, i]:
+                continue
+            factor, kept = 1.0, 0
+            for k in range(classes):
+                j = first_after(ask.due, ask.stops[k], ask.stops[k + 1], i)
+                while j < ask.stops[k + 1] and (ask.since[j] < i or ask.due[j] == i + 1):
+                    held = ask.since[j] < i and (masks[state] & ask.bit[j]) != 0
+                    if ask.due[j] == i + 1:
+                        factor *= ask.yes[j] if held else ask.no[j]
+                    elif held:
+                        kept |= ask.bit[j]
+                    j += 1
+            if factor > 0:
+                target = _state(kept, masks, table, known)
+                if target < 0:
+                    return masks, first, made, 0
+                reached[target, i + 1] = True
+                made, size = _extended(made, size), size + 1
+                _write(made[size - 1], state, target, 0, 0, -1, factor)
+        n_left, n_live = 0, 0
+        most = min(longest, n - i)
+        for k in range(classes):
+            j = first_after(ask.due, ask.stops[k], ask.stops[k + 1], i)
+            while j < ask.stops[k + 1] and ask.start[j] < i + widest - _TOUCH:
+                if n_left == 62:
+                    return masks, first, made, -1
+                left[n_left, 0], left[n_left, 1] = j, k
+                n_left += 1
+                j += 1
+            if j < ask.stops[k + 1] and min(ask.since[j], ask.due[j] - 1) < i + most:
+                live[n_live, 0] = k
+                for shift in range(many):
+                    live[n_live, 1 + shift] = j
+                    whole[n_live, 2 * shift], whole[n_live, 2 * shift + 1] = 1.0, 1.0
+                n_live += 1
+        begun, due_before = 0, -1
+        for l in range(1, most + 2):  # one more, to write the last run
+            ip = i + l
+            due = 0
+            for c in range(n_left):
+                due |= (1 << c) if ask.due[left[c, 0]] <= ip else 0
+            same = l <= most and due == due_before
+            for shift in range(many if l <= most else 0):
+                u = shifts[shift]
+                a, b = max(0.0, i + u), min(float(n), ip + u)
+                factor, bits, met_left = 1.0, 0, 0
+                for c in range(n_live):
+                    k, j = live[c, 0], live[c, 1 + shift]
+                    stop = ask.stops[k + 1]
+                    while j < stop and ask.due[j] <= ip and ask.end[j] <= b + _TOUCH:
+                        whole[c, 2 * shift] *= ask.yes[j]
+                        whole[c, 2 * shift + 1] *= ask.no[j]
+                        j += 1
+                    live[c, 1 + shift] = j
+                    factor *= whole[c, 2 * shift] if ask.covered[k, l] else whole[c, 2 * shift + 1]
+                    while j < stop and (ask.since[j] < ip or ask.due[j] <= ip):
+                        met = ask.since[j] < ip and met_by(min(b - ask.start[j], ask.end[j] - a), ask.need[k, l])
+                        if ask.due[j] <= ip:
+                            factor *= ask.yes[j] if met else ask.no[j]
+                        elif met:
+                            bits |= ask.bit[j]
+                            factor *= 0.0 if ask.yes[j] == 0 else 1.0
+                        j += 1
+                for c in range(n_left):
+                    j = left[c, 0]
+                    if met_by(min(b - ask.start[j], ask.end[j] - a), ask.need[left[c, 1], l]):
+                        met_left |= 1 << c
+                now[shift], now_bits[shift, 0], now_bits[shift, 1] = factor, bits, met_left
+                same &= factor == before[shift] and bits == bits_before[shift, 0] and met_left == bits_before[shift, 1]
+            if same:
+                continue
+            if begun > 0:  # write the run that ends here
+                alike = True
+                for shift in range(1, many):
+                    alike &= before[shift] == before[0]
+                    alike &= bits_before[shift, 0] == bits_before[0, 0] and bits_before[shift, 1] == bits_before[0, 1]
+                for shift in range(1 if alike else many):
+                    base = before[shift] * (1.0 if alike else 1.0 / many)
+                    met_left = bits_before[shift, 1]
+                    for state in range(states if base > 0 else 0):
+                        if not reached[state, i]:
+                            continue
+                        factor, kept = base, bits_before[shift, 0]
+                        for c in range(n_left):
+                            j = left[c, 0]
+                            held = (met_left >> c) & 1 or (ask.since[j] < i and (masks[state] & ask.bit[j]) != 0)
+                            if (due_before >> c) & 1:
+                                factor *= ask.yes[j] if held else ask.no[j]
+                            elif held:
+                                kept |= ask.bit[j]
+                                factor *= 0.0 if ask.yes[j] == 0 else 1.0
+                        if factor <= 0:
+                            continue
+                        target = _state(kept, masks, table, known)
+                        if target < 0:
+                            return masks, first, made, 0
+                        for length in range(begun, l):
+                            reached[target, i + length] = True
+                        made, size = _extended(made, size), size + 1
+                        _write(made[size - 1], state, target, begun, l - 1, -1 if alike else shift, factor)
+            begun, due_before = l, due
+            before[:] = now
+            bits_before[:] = now_bits
+        first[i + 1] = size
+    return masks[: known[0]], first, made[:size], 1
 
 
 @kernel
@@ -159,15 +356,11 @@ def backward(chain: Chain, runs: Runs, value: Any, power: Any, log_likelihood: f
                 active[n] -= share * cut * ended[n]
                 events[1, high] += share * cut * ended[n]
                 high -= 1
-            if share > 0:
-                for l in range(runs.low[t], high + 1):
-                    part = inner[l] * ended[i + l]
-                    total += part
-                    active[i + l] -= share * part
-                    events[kind, l] += share * part
-            else:
-                for l in range(runs.low[t], high + 1):
-                    total += inner[l] * ended[i + l]
+            for l in range(runs.low[t], high + 1):
+                part = inner[l] * ended[i + l]
+                total += part
+                active[i + l] -= share * part
+                events[kind, l] += share * part
             active[i] += share * total
             come[kinds, source] += runs.factor[t] * total
         top = 0.0
@@ -216,8 +409,7 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
             row += 1
         following[sample] = head[row, 0, 0]
         head[row, 0, 0] = sample
-    drawn, size = np.empty((1024, 4), np.int64), 0
-    most = 0
+    drawn, size, most = np.empty((1024, 4), np.int64), 0, 0
     for i in range(n):
         most = max(most, runs.first[i + 1] - runs.first[i])
     most = most * len(chain.inner) + kinds
@@ -225,6 +417,7 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
     room = np.zeros(len(chain.inner))
     for i in range(n):
         inner, cut = _weigh(chain, i, room)
+        idle = 1.0 if len(chain.idle) == 0 else chain.idle[i]
         for state in range(states):
             for row in range(n_rows):
                 if head[row, state, i] < 0:
@@ -233,24 +426,16 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
                 for t in range(runs.first[i], runs.first[i + 1]):
                     if runs.source[t] != state:
                         continue
-                    target = runs.target[t]
-                    if runs.high[t] == 0:
-                        idle = runs.factor[t] * (1.0 if len(chain.idle) == 0 else chain.idle[i])
-                        if rise[i + 1] != rise[i]:
-                            idle *= SCALE ** float(rise[i] - rise[i + 1])
-                        for k in range(kinds):
-                            total += chain.go[row, k] * idle * back[k, target, i + 1]
-                            summed[many], chosen[many, 0], chosen[many, 1], chosen[many, 2] = total, t, 0, k
-                            many += 1
-                        continue
-                    start = chain.go[row, kinds] * runs.factor[t]
                     for l in range(runs.low[t], runs.high[t] + 1):
-                        part = start * (cut if i + l == n else inner[l]) * back[chain.after, target, i + l]
-                        if rise[i + l] != rise[i]:
-                            part *= SCALE ** float(rise[i] - rise[i + l])
-                        total += part
-                        summed[many], chosen[many, 0], chosen[many, 1], chosen[many, 2] = total, t, l, chain.after
-                        many += 1
+                        ip = i + max(1, l)
+                        weight = runs.factor[t] * (idle if l == 0 else cut if ip == n else inner[l])
+                        if rise[ip] != rise[i]:
+                            weight *= SCALE ** float(rise[i] - rise[ip])
+                        for k in range(kinds if l == 0 else 1):
+                            to = k if l == 0 else chain.after
+                            total += chain.go[row, k if l == 0 else kinds] * weight * back[to, runs.target[t], ip]
+                            summed[many], chosen[many, 0], chosen[many, 1], chosen[many, 2] = total, t, l, to
+                            many += 1
                 sample = head[row, state, i]
                 while sample >= 0:
                     after = following[sample]
@@ -258,8 +443,7 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
                     t, l = chosen[place, 0], chosen[place, 1]
                     ip = i + max(1, l)
                     if l > 0:
-                        if size == len(drawn):
-                            drawn = longer_table(drawn)
+                        drawn = _extended(drawn, size)
                         drawn[size, 0], drawn[size, 1], drawn[size, 2] = sample, i, l
                         drawn[size, 3] = runs.shift[t] if runs.shift[t] >= 0 else coin[sample, i]
                         size += 1
@@ -271,14 +455,7 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
 
 @kernel
 def unsatisfied(
-    chain: Chain,
-    runs: Runs,
-    value: Any,
-    power: Any,
-    back: Any,
-    rise: Any,
-    log_likelihood: float,
-    further: Questions,
+    chain: Chain, runs: Runs, value: Any, power: Any, back: Any, rise: Any, log_likelihood: float, further: Questions
 ) -> Any:
     """The chance that no event satisfies each of some further queries, one query at a time.
 
@@ -286,9 +463,9 @@ def unsatisfied(
     that satisfy it, and meets the backward value at ``due``.
     """
     n, longest, states = chain.n, len(chain.inner) - 1, len(runs.masks)
-    rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
+    rows, kinds, many = chain.go.shape[0], chain.go.shape[1] - 1, len(chain.shifts)
     chance = np.zeros(len(further.start))
-    free = np.empty((len(chain.shifts), longest + 1))  # 1 where an event does not satisfy the query
+    free = np.empty((many + 1, longest + 1))  # 1 where an event does not satisfy the query; last, the mean over shifts
     room, leave = np.zeros(longest + 1), np.zeros((kinds + 1, states))
     for k in range(len(further.stops) - 1):
         for j in range(further.stops[k], further.stops[k + 1]):
@@ -297,13 +474,14 @@ def unsatisfied(
             again = np.zeros((rows, states, max(0, due - since)))  # at since + 1 .. due - 1, in the power of ``begin``
             for i in range(begin, due):
                 inner, cut = _weigh(chain, i, room)
-                for shift in range(len(chain.shifts)):
-                    u = chain.shifts[shift]
-                    a = max(0.0, i + u)
-                    for l in range(1, min(longest, n - i) + 1):
-                        b = min(float(n), i + l + u)
+                for l in range(1, min(longest, n - i) + 1):
+                    free[many, l] = 0.0
+                    for shift in range(many):
+                        a, b = max(0.0, i + chain.shifts[shift]), min(float(n), i + l + chain.shifts[shift])
                         met = met_by(min(b - further.start[j], further.end[j] - a), further.need[k, l])
                         free[shift, l] = 0.0 if met else 1.0
+                        free[many, l] += free[shift, l]
+                    free[many, l] /= many
                 scaled = SCALE ** float(power[begin] - power[i]) if i <= since else 1.0
                 if i <= since:
                     _leave(chain, value, i, i, leave)
@@ -312,32 +490,19 @@ def unsatisfied(
                 for t in range(runs.first[i], runs.first[i + 1]):
                     source, target = runs.source[t], runs.target[t]
                     for l in range(runs.low[t], runs.high[t] + 1):
-                        ip = i + max(1, l)
+                        ip, weight = i + max(1, l), 1.0
                         if ip < due and ip <= since:
                             continue
-                        if l == 0:
-                            for kind in range(kinds):
-                                held = leave[kind, source] * scaled * runs.factor[t]
-                                if ip < due:
-                                    again[kind, target, ip - since - 1] += held
-                                elif held > 0:
-                                    half = np.exp(-0.5 * ((power[begin] + rise[ip]) * _LOG_SCALE + log_likelihood))
-                                    chance[j] += (held * half) * (back[kind, target, ip] * half)
-                            continue
-                        held = leave[kinds, source] * scaled * runs.factor[t]
-                        weight = cut if ip == n else inner[l]
-                        if runs.shift[t] >= 0:
-                            weight *= free[runs.shift[t], l]
-                        else:
-                            open_share = 0.0
-                            for shift in range(len(chain.shifts)):
-                                open_share += free[shift, l]
-                            weight *= open_share / len(chain.shifts)
-                        if weight == 0 or held == 0:
-                            continue
-                        if ip < due:
-                            again[chain.after, target, ip - since - 1] += held * weight
-                        else:
-                            half = np.exp(-0.5 * ((power[begin] + rise[ip]) * _LOG_SCALE + log_likelihood))
-                            chance[j] += (held * half) * (weight * back[chain.after, target, ip] * half)
+                        if l > 0:
+                            weight = (cut if ip == n else inner[l]) * free[runs.shift[t], l]  # -1: the last one
+                        for kind in range(kinds if l == 0 else 1):
+                            to = kind if l == 0 else chain.after
+                            held = leave[kind if l == 0 else kinds, source] * scaled * runs.factor[t]
+                            if weight == 0 or held == 0:
+                                continue
+                            if ip < due:
+                                again[to, target, ip - since - 1] += held * weight
+                            else:
+                                half = np.exp(-0.5 * ((power[begin] + rise[ip]) * _LOG_SCALE + log_likelihood))
+                                chance[j] += (held * half) * (weight * back[to, target, ip] * half)
     return chance

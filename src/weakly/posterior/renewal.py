@@ -25,7 +25,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,6 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check
 from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
-from .kernels import Chain
 
 Array = NDArray[np.float64]
 #: 95 % intervals of both ends of an event.
@@ -48,6 +47,24 @@ _MOST_STEPS = 1_000_000  # of an event: more would fill the memory
 #: and not at the other, as in continuous time: on whole steps it would count at both, half a step too much.
 JITTER = np.array([-0.25, 0.25])
 _NONE: Array = np.zeros(0)
+
+
+class Chain(NamedTuple):
+    """What the timelines of a recording weigh, apart from the answers.
+
+    Rows: one for each kind of gap, the first ones; where there are several, one more for an event that has just ended.
+    """
+
+    n: int  # steps
+    begin: Any  # (rows,): weight of a beginning without event
+    go: Any  # (rows, kinds + 1): chance of an empty step in each kind of gap; last, that an event starts
+    after: int  # the row of an event that has just ended
+    inner: Any  # (L + 1,): chance of an event of l steps that no end cuts
+    ends: Any  # (L + 1,): of one that begins with the recording, or that its end cuts
+    whole: float  # of one that fills the recording
+    shifts: Any  # where in its step an event begins, each as likely as the next
+    idle: Any  # (n,): evidence for no event in each step; none: no evidence
+    loud: Any  # (n,): evidence for an event
 
 
 @dataclass(frozen=True)

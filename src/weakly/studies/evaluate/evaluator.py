@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -118,7 +118,7 @@ def evaluate(
 
 def _inferred(events: Any, label: str | None, recording_length: Any, found: Evaluation) -> pd.DataFrame:
     """What a posterior makes of the answers of every row, in the order of the rows."""
-    from ...posterior.expected_error import expected_posterior_error, windows
+    from ...posterior.class_answers import expected_posterior_error, windows
 
     how, rows = found.settings, []
     if how["edge"] not in ("truncate", "inside"):
@@ -133,7 +133,7 @@ def _inferred(events: Any, label: str | None, recording_length: Any, found: Eval
             for one in found.who:
                 phase = None if how["phase"] == "random" else float(how["phase"])
                 asking = windows(segment_length=width, hop=how["hop"], phase=phase, edge=how["edge"])
-                rows.append(asdict(expected_posterior_error(timelines, asking, who=one, shortest=float(width), rng=0)))
+                rows.append(expected_posterior_error(timelines, asking, who=one, shortest=float(width), rng=0))
     return pd.DataFrame(rows)
 
 

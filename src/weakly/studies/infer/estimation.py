@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
@@ -20,17 +19,16 @@ from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import merge
+from ...model.intervals import complement
 from ...model.lengths import LengthLike, Lengths
 from ...posterior.chain import Contradiction
-from ...posterior.class_fitting import class_posterior, estimate_criterion, total
-from ...posterior.class_posterior import CRITERIA, SLIP, AnswerPattern, ClassPosterior
-from ...posterior.detector import Calibration, FrameScores
-from ...posterior.fitting import choose_step
+from ...posterior.class_answers import ClassAnswers
+from ...posterior.class_posterior import CRITERIA, ClassPosterior
+from ...posterior.detector import Calibration, FrameScores, frames_by_class, matched_frames
+from ...posterior.fitting import SLIP, AnswerPattern, choose_step
 from ...posterior.renewal import Array, length_variation, lengths_of_truncated_events
-from .inference import Inference, Unasked
+from .inference import Inference, Unasked, total
 
-Scores = dict[str | None, dict[str, FrameScores]]
 _UNASKED = 0.05  # of the time: what more than this might hold is bounded
 _WORTH_BOUNDING = 50  # draws, below which nobody asks for intervals
 
@@ -118,18 +116,16 @@ def infer(
     at_criterion: dict[float | None, dict[str, ClassPosterior]] = {}
     kind = PresenceRule.fraction
     with threads(executor) as pool:
+        tasks = {
+            name: ClassAnswers(name, patterns[name], order, step, pool, law, event_rate, bouts, varies[name], as_it_is,
+                               progress=progress)
+            for name, law in laws.items()
+        }  # fmt: skip
+        how: Any = {"draws": draws, "rng": generator}
 
-        def part_of(
-            name: str, who: Any, *, slips: bool = False, integrated: bool = True, asked: Any = None
-        ) -> ClassPosterior:
-            return class_posterior(name, asked or patterns[name], who, slips=slips, law=laws[name], step=step,
-                                   event_rate=event_rate, draws=draws if integrated else 2, rng=generator,
-                                   executor=pool, progress=progress, order=order, bouts=bouts, integrated=integrated,
-                                   length_variation=varies[name], calibration=as_it_is)  # fmt: skip
-
-        def at(criterion: float, *, slips: bool = False, integrated: bool = False) -> dict[str, ClassPosterior]:
+        def at(criterion: float) -> dict[str, ClassPosterior]:
             human = AnswerModels.of(rule=kind(criterion)).with_noise(SLIP, SLIP)
-            return {name: part_of(name, human, slips=slips, integrated=integrated) for name in patterns}
+            return {k: task.posterior(human, draws=2, rng=generator, integrated=False) for k, task in tasks.items()}
 
         best: float | None = None
         weights: dict[float, float] = {}
@@ -141,69 +137,40 @@ def infer(
                 kind, at_criterion[0.5] = (
                     (kind, either) if total(either) > total(plain) + 1 else (PresenceRule.fraction, plain)
                 )
-            best, weights, interval = estimate_criterion(at, at_criterion)
+            best, weights, interval = _estimate_criterion(at, at_criterion)
             for criterion in {best, *(CRITERIA if interval is None else ())}:
-                at_criterion[criterion] = at(criterion, slips=criterion == best, integrated=True)
+                human = AnswerModels.of(rule=kind(criterion)).with_noise(SLIP, SLIP)
+                at_criterion[criterion] = {
+                    name: task.posterior(human, slips=criterion == best, **how) for name, task in tasks.items()
+                }
         else:
             at_criterion[None] = {}
-            for name in patterns:
+            for name, task in tasks.items():
                 try:
-                    at_criterion[None][name] = part_of(name, who)
+                    at_criterion[None][name] = task.posterior(who, **how)
                 except Contradiction as error:
                     if annotator is not None or isinstance(who, dict):
                         raise InvalidInput(f"{error}; left out, both are estimated") from error
-                    at_criterion[None][name] = part_of(name, who.with_noise(SLIP, SLIP), slips=True)
+                    at_criterion[None][name] = task.posterior(who.with_noise(SLIP, SLIP), slips=True, **how)
                     notes.append(f"{error.plain}: guesses and lapses are allowed for and estimated")
         unasked = {}
         for name, part in at_criterion[best].items():
             share, gaps = _unasked(part)
             if share > _UNASKED and draws >= _WORTH_BOUNDING:
-                ends = [part_of(name, part.annotator, asked=_as_if(part, gaps, said)) for said in (0.0, 1.0)]
-                unasked[name] = Unasked(share, _left_out(given, name), *(each.overall for each in ends))
-    settings = {
-        "event_length": None
-        if event_length is None
-        else {name: law.name for name, law in laws.items() if law is not None},
-        "annotator": who,
-        "event_rate": event_rate,
-        "bouts": bouts,
-        "scores": scores is not None,
-        "step": step,
-        "unlisted": unlisted,
-        "label": label,
-        "draws": draws,
-    }
+                ends = [
+                    replace(tasks[name], patterns=_as_if(part, gaps, said)).posterior(part.annotator, **how).overall
+                    for said in (0.0, 1.0)
+                ]
+                unasked[name] = Unasked(share, _left_out(given, name), *ends)
+    names = None if event_length is None else {name: law.name for name, law in laws.items() if law is not None}
+    settings: dict[str, Any] = {"event_length": names, "annotator": who, "event_rate": event_rate, "bouts": bouts}
+    settings |= {"scores": scores is not None, "step": step, "unlisted": unlisted, "label": label, "draws": draws}
     others = {c: parts for c, parts in at_criterion.items() if interval is None and c in CRITERIA}
     shorter = kind == PresenceRule.shorter
     result = Inference(at_criterion[best], settings, best, weights, others, interval, tuple(notes), shorter, unasked)
     for text in result.caveats():
         warnings.warn(text, AssumptionWarning, stacklevel=2)
     return result
-
-
-def frames_by_class(scores: pd.DataFrame | None) -> Scores:
-    """The scores of a detector by class (None: of any) and recording."""
-    if scores is None:
-        return {}
-    missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
-    if missing:
-        raise InvalidInput(
-            f"scores must have the columns recording, onset, offset and score; {missing[0]!r} is missing"
-        )
-    numbers = scores[["onset", "offset", "score"]].to_numpy(np.float64)
-    wrong = ~np.isfinite(numbers).all(axis=1) | (numbers[:, 1] <= numbers[:, 0])
-    if wrong.any():
-        k = int(wrong.argmax())
-        raise InvalidInput(f"scores, row {k + 1}: {numbers[k].tolist()} is no frame: onset < offset and a finite score")
-    labels = scores["label"].astype(str).tolist() if "label" in scores else [None] * len(scores)
-    rows_of: dict[tuple[str | None, str], list[int]] = {}
-    for k, key in enumerate(zip(labels, scores["recording"].astype(str))):
-        rows_of.setdefault(key, []).append(k)
-    found: Scores = {}
-    for (label, recording), rows in rows_of.items():
-        mine = numbers[rows][np.argsort(numbers[rows, 0], kind="stable")]
-        found.setdefault(label, {})[recording] = FrameScores(mine[:, :2], mine[:, 2])
-    return found
 
 
 def _decoded(
@@ -227,13 +194,13 @@ def _decoded(
         elif recording_length is not None:
             lengths = dict.fromkeys(lengths, float(check("recording_length", recording_length)))
         rows = [(recording, np.empty((0, 2)), np.empty(0), (), lengths[recording]) for recording in frames]
+        order = {recording: k for k, recording in enumerate(frames)}
         with threads(executor) as pool:
-            parts[name] = class_posterior(
-                name, AnswerPattern.grouped(rows, frames), part.annotator, slips=False, law=part.renewal.lengths,
-                event_rate=None, step=part.renewal.step, draws=draws, rng=generator, executor=pool, progress=progress,
-                order={recording: k for k, recording in enumerate(frames)}, calibration=part.calibration,
-                process=part.renewal,
+            task = ClassAnswers(
+                name, AnswerPattern.grouped(rows, frames), order, part.renewal.step, pool, part.renewal.lengths,
+                calibration=part.calibration, process=part.renewal, progress=progress,
             )  # fmt: skip
+            parts[name] = task.posterior(part.annotator, draws=draws, rng=generator)
     return Inference(parts, {**like.settings, "like": True, "draws": draws}, like.presence_criterion)
 
 
@@ -242,14 +209,13 @@ def _unasked(part: ClassPosterior) -> tuple[float, dict[str, Array]]:
     and others of the usual length."""
     usual, gaps, missing = float(np.median(part.segment_lengths)), {}, 0.0
     for one in part.recordings:
-        heard = merge(one.segments)
-        ends = np.concatenate(([0.0], heard.ravel(), [one.length])).reshape(-1, 2)
-        rows = []
-        for a, b in ends[ends[:, 1] - ends[:, 0] > 1e-6]:
-            cuts = np.linspace(a, b, max(1, round((b - a) / usual)) + 1)
-            rows.append(np.column_stack((cuts[:-1], cuts[1:])))
-            missing += b - a
-        gaps[one.recording] = np.concatenate([*rows, np.empty((0, 2))])
+        rows = [np.empty((0, 2))]
+        for a, b in complement(one.segments, 0.0, one.length):
+            if b - a > 1e-6:
+                cuts = np.linspace(a, b, max(1, round((b - a) / usual)) + 1)
+                rows.append(np.column_stack((cuts[:-1], cuts[1:])))
+                missing += b - a
+        gaps[one.recording] = np.concatenate(rows)
     return missing / part.seconds, gaps
 
 
@@ -353,7 +319,7 @@ def _check_step(step: float, segments: Array, law: Lengths | None, seconds: floa
 
 
 def _patterns(
-    answers: Answers, label: str | None, unlisted: str, recording_length: Any, scores: Scores
+    answers: Answers, label: str | None, unlisted: str, recording_length: Any, scores: Any
 ) -> tuple[dict[str, list[AnswerPattern]], dict[str, float], list[str]]:
     """The distinct sets of answers of each class, with the recordings that share them; and lengths that are known."""
     frame = answers.to_frame()
@@ -409,19 +375,6 @@ def _alike(
     )
 
 
-def matched_frames(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
-    """The scores of these recordings, by name, or by names without folders and endings where none is the same."""
-    found = {name: frames[name] for name in names if name in frames}
-    if not found:
-        stems = {PurePath(name).stem: each for name, each in frames.items()}
-        found = {name: stems[PurePath(name).stem] for name in names if PurePath(name).stem in stems}
-    if names and not found:
-        raise InvalidInput(
-            f"scores: no recording with answers has any; answers are of {names[0]!r}, scores of {next(iter(frames))!r}"
-        )
-    return found
-
-
 def _lengths(
     answers: Answers, frame: pd.DataFrame, recording_length: Any
 ) -> tuple[dict[str, float], dict[str, float], list[str]]:
@@ -457,3 +410,43 @@ def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -
     filled = every.merge(frame[[*keys, "label", "present"]], how="left", on=[*keys, "label"], indicator=True)
     filled.loc[filled["_merge"] == "left_only", "present"] = 0.0
     return filled.drop(columns="_merge")
+
+
+def _estimate_criterion(
+    at: Callable[[float], dict[str, ClassPosterior]], known: dict[float | None, dict[str, ClassPosterior]]
+) -> tuple[float, dict[float, float], tuple[float, float] | None]:
+    """The criterion to go by, how likely each of CRITERIA is, and an interval where the answers tell it: where one of
+    them is likelier than the others by far, the maximum of the likelihood over all criteria, and where it falls by 1.92
+    on either side. Fills ``known`` with what was worked out."""
+    totals: dict[float, float] = {}
+
+    def look(criterion: float) -> None:
+        if criterion not in known:
+            known[criterion] = at(criterion)
+        totals[criterion] = total(known[criterion])
+
+    for criterion in CRITERIA:
+        look(criterion)
+    top = max(totals.values())
+    shares = {c: math.exp(v - top) for c, v in totals.items()}
+    shares = {c: v / sum(shares.values()) for c, v in shares.items()}
+    if max(shares.values()) <= 0.95:
+        return 0.5, shares, None
+    for criterion in (0.1, 0.2, 0.4, 0.6, 0.8, 0.9):
+        look(criterion)
+    for _ in range(2):  # between the best and its likelier neighbour, twice
+        points = sorted(totals)
+        best = max(points, key=lambda c: totals[c])
+        k = points.index(best)
+        near = [points[j] for j in (k - 1, k + 1) if 0 <= j < len(points)]
+        if near:
+            look(round((best + max(near, key=lambda c: totals[c])) / 2, 4))
+    points = sorted(totals)
+    values = np.array([totals[c] for c in points])
+    fine = np.linspace(0.02, 1.0, 491)
+    near_top = fine[np.interp(fine, points, values) > values.max() - 1.92]
+    best = points[int(values.argmax())]
+    # events begin a quarter of a step off their boundary: no criterion is told more closely than that
+    blur = max(each.renewal.step / 4 / float(each.renewal.lengths.quantile(0.5)) for each in known[best].values())
+    low, high = min(near_top[0], best) - blur, max(near_top[-1], best) + blur
+    return best, shares, (float(max(low, 0.0)), float(min(high, 1.0)))

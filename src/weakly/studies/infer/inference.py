@@ -15,15 +15,7 @@ from ...base.report import Report, Result
 from ...base.results import Finding, format_value, percent, to_jsonable
 from ...base.symbols import check, choice
 from ...model.events import Events
-from ...posterior.class_fitting import total
-from ...posterior.class_posterior import (
-    CRITERIA,
-    EXCLUDED,
-    WORDS,
-    ClassPosterior,
-    RecordingPosterior,
-    estimate,
-)
+from ...posterior.class_posterior import CRITERIA, EXCLUDED, WORDS, ClassPosterior, RecordingPosterior, estimate
 from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
@@ -60,6 +52,19 @@ class Unasked:
     depends: bool
     absent: dict[str, Any]
     present: dict[str, Any]
+
+    def sentences(self, overall: dict[str, Any]) -> list[str]:
+        """What time without an answer may hold."""
+        (few, many), (none, _), (_, most) = (each["n_events_ci"] for each in (overall, self.absent, self.present))
+        said = [
+            f"{percent(self.share)} of the time has no answer and is taken to be like the rest: "
+            f"{_count(overall['n_events'])} events ({_span(overall)}); if nothing were there: "
+            f"{_count(self.absent['n_events'])} ({_span(self.absent)}); whatever is there: "
+            f"{_count(min(few, none))} to {_count(max(many, most))}"
+        ]
+        if self.depends:
+            said.append("segments were left unanswered more often beside one kind of answer: not at random")
+        return said
 
 
 @dataclass(frozen=True)
@@ -119,15 +124,12 @@ class Inference(Result):
     @cached_property
     def overall(self) -> pd.DataFrame:
         """One row per class: the same over all recordings; an unknown criterion widens the intervals."""
-        rows = []
-        for label, part in self.parts.items():
-            row = part.overall
-            if not self.criterion_known and self.alternatives:
-                others = [parts[label].overall for parts in self.alternatives.values()]
-                for word in WORDS:
-                    ends = [other[f"{word}_ci"] for other in others]
-                    row[f"{word}_ci"] = (min(e[0] for e in ends), max(e[1] for e in ends))
-            rows.append(row)
+        rows = [part.overall for part in self.parts.values()]
+        for row in rows if self.alternatives and not self.criterion_known else ():
+            others = [parts[row["label"]].overall for parts in (self.alternatives or {}).values()]
+            for word in WORDS:
+                lows, highs = zip(*(other[f"{word}_ci"] for other in others))
+                row[f"{word}_ci"] = (min(lows), max(highs))
         return pd.DataFrame(rows)
 
     @cached_property
@@ -164,16 +166,12 @@ class Inference(Result):
         """The answer in words, per class, and what these answers can and cannot tell."""
         said = []
         for row in self.overall.to_dict("records"):
-            part = self.parts[row["label"]]
-            per = 60 / row["recording_seconds"]
-            clips = part.clip_words
+            per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
-            few, many = (per * end for end in row["n_events_ci"])
             painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute; " if clips else ""
             said.append(
-                f"{row['label']}: {painted}the events "
-                f"themselves take {per * row['event_seconds']:.3g} s ({low:.3g} to {high:.3g}), "
-                f"{_count(per * row['n_events'])} events ({_count(few)} to {_count(many)})"
+                f"{row['label']}: {painted}the events themselves take {per * row['event_seconds']:.3g} s "
+                f"({low:.3g} to {high:.3g}), {_count(per * row['n_events'])} events ({_span(row, per)})"
             )
         return said + self.remarks() + self.caveats() + list(self.notes)
 
@@ -181,8 +179,9 @@ class Inference(Result):
         """What was estimated on the way, in words."""
         said = []
         for label, part in self.parts.items():
-            if not part.law_given and self._told(label, "mean_length"):
-                said.append(self._mean_length(label))
+            text, told = self._mean_length(label)
+            if not part.law_given and told:
+                said.append(text)
             factor = part.bayes_factor
             if factor is not None and factor > EXCLUDED:
                 said.append(f"{label}: events come in bouts (log Bayes factor {factor:.1f} against independent events)")
@@ -208,11 +207,12 @@ class Inference(Result):
         """What these answers cannot tell, or do not bear out; each is an :class:`AssumptionWarning` too."""
         said = []
         for label, part in self.parts.items():
-            if not part.law_given and not self._told(label, "mean_length"):
+            text, told = self._mean_length(label)
+            if not part.law_given and not told:
                 said.append(
-                    f"{self._mean_length(label)}, and these answers hardly tell it: one segment length tells the rate "
-                    "given the law of lengths, and event seconds hang on a guess; give event_length, or ask some "
-                    "segments of another length"
+                    f"{text}, and these answers hardly tell it: one segment length tells the rate given the law of "
+                    "lengths, and event seconds hang on a guess; give event_length, or ask some segments of another "
+                    "length"
                 )
             if part.families and not part.told:
                 always = part.recordings[0].present[0] == 1
@@ -227,60 +227,26 @@ class Inference(Result):
                     f"{len(part.recordings)} are present), not how many or for how long: that rests on the assumed gaps"
                 )
             elif part.bunching_unknown:
-                said.append(self._bunching(label))
-            said += self._time(label)
+                said.append(f"{label}: {_bunching(part)}")
+            if label in self.unasked:
+                said += [f"{label}: {text}" for text in self.unasked[label].sentences(part.overall)]
         if self.criterion_weights and self.criterion_ci is None:
             said.append(
                 f"the presence criterion was left out and these answers do not tell it: .5{self._of_what} is assumed, "
                 "and the intervals overall hold for .3 to .7"
             )
-        if self.fit.alarms:
-            said.append(self.fit.sentence)
-        return said
+        return said + [self.fit.sentence] * bool(self.fit.alarms)
 
     @property
     def _of_what(self) -> str:
         return " of the shorter of event and segment" if self.of_shorter else ""
 
-    def _told(self, label: str, quantity: str) -> bool:
-        rows = self.estimates[(self.estimates["label"] == label) & (self.estimates["quantity"] == quantity)]
-        return bool(rows["identified"].iloc[0])
-
-    def _mean_length(self, label: str) -> str:
+    def _mean_length(self, label: str) -> tuple[str, bool]:
+        """The mean length in words, and whether the answers tell it."""
         rows = self.estimates[(self.estimates["label"] == label) & (self.estimates["quantity"] == "mean_length")]
-        (low, high), mean = rows["ci"].iloc[0], rows["value"].iloc[0]
-        return f"{label}: the mean event length was estimated, {mean:.3g} s ({low:.3g} to {high:.3g})"
-
-    def _bunching(self, label: str) -> str:
-        """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
-        part = self.parts[label]
-        row, short = part.overall, part.renewal.lengths.mean
-        (few, many), (least, most) = row["n_events_ci"], part.bounds
-        ask = ""
-        if part.segment_lengths[0] > 3 * short:
-            ask = f"ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or "
-        return (
-            f"{label}: how many events a bout holds cannot be told from {part.clip_words} clips: "
-            f"{_count(row['n_events'])} ({_count(few)} to {_count(many)}) rests on the assumed gap within bouts; "
-            f"{ask}mark the events of a tenth of the recordings (more clips of the same length do not help); whatever "
-            f"the gaps, the answers allow {_count(least)} to {_count(most)} events"
-        )
-
-    def _time(self, label: str) -> list[str]:
-        """What time without an answer may hold."""
-        if label not in self.unasked:
-            return []
-        here, row = self.unasked[label], self.parts[label].overall
-        (few, many), (none, some), (_, most) = (each["n_events_ci"] for each in (row, here.absent, here.present))
-        said = [
-            f"{label}: {percent(here.share)} of the time has no answer and is taken to be like the rest: "
-            f"{_count(row['n_events'])} events ({_count(few)} to {_count(many)}); if nothing were there: "
-            f"{_count(here.absent['n_events'])} ({_count(none)} to {_count(some)}); whatever is there: "
-            f"{_count(min(few, none))} to {_count(max(many, most))}"
-        ]
-        if here.depends:
-            said.append(f"{label}: segments were left unanswered more often beside one kind of answer: not at random")
-        return said
+        row = rows.iloc[0]
+        text = f"{label}: the mean event length was estimated, {row['value']:.3g} s ({{:.3g}} to {{:.3g}})"
+        return text.format(*row["ci"]), bool(row["identified"])
 
     def events(self, threshold: float = 0.5, *, draws: int = 400, rng: Any = None) -> Events:
         """The time above a threshold as events: the labels with the least expected wrong time at .5.
@@ -410,6 +376,30 @@ class Inference(Result):
         page.heading("Recordings, those with the most event seconds first")
         rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")
         return page.table(worded(rows), most=500)
+
+
+def total(classes: Mapping[str, ClassPosterior]) -> float:
+    """The logarithm of the chance of all answers."""
+    return sum(each.log_likelihood for each in classes.values())
+
+
+def _span(row: Mapping[Any, Any], per: float = 1.0) -> str:
+    """The interval of the number of events, in words."""
+    return " to ".join(_count(per * end) for end in row["n_events_ci"])
+
+
+def _bunching(part: ClassPosterior) -> str:
+    """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
+    short, (least, most) = part.renewal.lengths.mean, part.bounds
+    ask = ""
+    if part.segment_lengths[0] > 3 * short:
+        ask = f"ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or "
+    return (
+        f"how many events a bout holds cannot be told from {part.clip_words} clips: "
+        f"{_count(part.overall['n_events'])} ({_span(part.overall)}) rests on the assumed gap within bouts; "
+        f"{ask}mark the events of a tenth of the recordings (more clips of the same length do not help); whatever "
+        f"the gaps, the answers allow {_count(least)} to {_count(most)} events"
+    )
 
 
 def _said(one: RecordingPosterior) -> tuple[int, int]:

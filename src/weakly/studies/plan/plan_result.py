@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from ...methods.bisection import Bisection
 from ...methods.fixed import Fixed, Oracle
 from ...methods.model import SingleEventModel, some_recordings
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
-from ...posterior.expected_error import expected_posterior_error, halving, windows
+from ...posterior.class_answers import expected_posterior_error, halving, windows
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -422,8 +422,7 @@ def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[di
         for model in task.models.values():
             law = model.lengths if isinstance(model, SingleEventModel) else None
             lines = some_recordings(model, _RECORDINGS, _MOST)
-            error = expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0)
-            found.append(asdict(error))
+            found.append(expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0))
         total = {name: sum(each[name] for each in found) for name in found[0] if not name.endswith(("_se", "_tried"))}
         errors = {name: float(np.hypot.reduce([each[name] for each in found])) for name in found[0] if "_se" in name}
         made.append({"name": row.name, "wrong_time": row.wrong_time, **total, **errors, "n_tried": found[0]["n_tried"]})

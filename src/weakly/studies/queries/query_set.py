@@ -509,7 +509,7 @@ def with_scores(
 ) -> dict[str, Recording]:
     """The recordings with a detector's scores of this class (or of any) as what is listened to."""
     from ...io.score_files import read_scores
-    from ..infer.estimation import frames_by_class, matched_frames
+    from ...posterior.detector import frames_by_class, matched_frames
 
     found = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
     if label not in found and None not in found:

@@ -1,0 +1,491 @@
+r"""The answers about many recordings of one class, and what is made of them.
+
+:meth:`ClassAnswers.posterior` prepares the answers, estimates the process where it is not given (:mod:`.fitting`), in
+turn with how often people guess and lapse where that is asked for, and draws timelines of every recording. The process
+is looked for in steps twice as long where they still resolve segments and events; timelines are in steps as asked.
+
+:func:`check` tells whether the answers look like those that the fitted process would bring (a posterior predictive
+check). Timelines are drawn from the process, without the answers, and asked about in the same segments by the same
+people. Each statistic of the true answers is held against those of the drawn ones:
+
+``neighbours``
+    neighbouring segments that are both present, over what their share would bring: events that bunch.
+``recordings``
+    the variance of present answers per recording over its binomial value: recordings that differ.
+``order``
+    the difference of shares between the first and the second half of the recordings, as they are given: times that
+    differ.
+
+A p-value is the share of drawn data sets whose statistic is at least as large. Few answers, and segments that are much
+longer than gaps, tell little: no alarm proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.parallel import Progress, in_order, threads
+from ..model.answer_model import NODES, AnswerModels, Part
+from ..model.intervals import EventArrays, contains, covered, merge
+from ..model.lengths import Lengths
+from ..model.placement import window_starts
+from . import fitting
+from .chain import Contradiction, Posterior, Prepared, prepare
+from .class_posterior import ClassPosterior, RecordingPosterior, shares_of, split, strata_of
+from .detector import Calibration, calibrate
+from .fitting import AnswerPattern, Explored, Family, Mode, Sheets, choose_step
+from .renewal import Array, Renewal, Uncertain, lengths_of_truncated_events
+
+_MOST_STEPS = 4000  # of an event whose law is left out
+_NODES = (16, 64)  # drawn at a time, for one parameter and for several
+_TURNS = 5  # of estimates of slips and of the process in turn
+CHECKS = ("neighbours", "recordings", "order")
+#: Data sets that are drawn.
+DRAWS = 200
+_MOST_RECORDINGS = 400  # that are asked again
+_MOST_TRIED, _TRIED_STEPS = 1_000, 100_000  # recordings, and steps of them together, for an expected error
+_LEAST_SLIPS = 1e-3  # of answers that steps of time make look wrong
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAnswers:
+    """The answers about one class, and what is known of it beforehand."""
+
+    label: str
+    patterns: Sequence[AnswerPattern]
+    order: Mapping[str, int]  # the place of each recording
+    step: float
+    executor: Executor
+    law: Lengths | None = None
+    event_rate: float | None = None
+    bouts: bool | None = None  # whether events come in bouts; None: by the evidence
+    length_variation: float = 0.0  # the coefficient of variation of mean lengths between recordings
+    calibration: Calibration | None = None  # of scores; None: by the answers
+    process: Uncertain | None = None  # the one that other recordings told
+    progress: Progress = False
+
+    @cached_property
+    def _widths(self) -> Array:
+        return np.concatenate([p.segments[:, 1] - p.segments[:, 0] for p in self.patterns])
+
+    @cached_property
+    def _middle(self) -> float:
+        """Half of a typical segment."""
+        return float(np.exp(np.log(self._widths).mean())) / 2 if len(self._widths) else 1.0
+
+    @cached_property
+    def _longest(self) -> float:
+        """Seconds that an event may last whose law is left out."""
+        painted = max(float(np.ptp(merge(p.segments[p.present == 1]), axis=1).max(initial=0.0)) for p in self.patterns)
+        top = max(4 * float(self._widths.max(initial=0.0)), 20 * self._middle, 2 * painted)
+        return min(max(p.length for p in self.patterns), top)
+
+    def _family(self, step: float, stages: int = 0) -> Family:
+        longest = min(_MOST_STEPS, math.ceil(self._longest / step))
+        if self.law is not None:
+            longest = len(Renewal(self.law, 0.0, step).steps)
+        return Family(step, longest, self.law, self._middle, stages)
+
+    def _sheets(self, who: Any, step: float, calibration: Calibration | None = None) -> Sheets:
+        """The answers ready for processes in these steps."""
+        if self.process is not None:
+            base = self.process.members[0]
+        else:
+            longest = self._family(step).longest
+            lengths = Lengths.sample(step * np.arange(1, longest + 1)) if self.law is None else self.law
+            base = Renewal.from_gaps(lengths, gap=100 * step, step=step, longest=longest)
+        work = [(p, base, who, self.label, calibration) for p in self.patterns]
+        words = f"{self.label}: answers"
+        ready = list(in_order(_prepared, work, executor=self.executor, progress=self.progress, label=words))
+        return Sheets(ready, np.array([len(p.recordings) for p in self.patterns], dtype=np.float64), self.executor)
+
+    @property
+    def _stages(self) -> tuple[int, ...]:
+        return () if self.bouts is False else fitting.STAGES if self.law is not None else fitting.STAGES[::2]
+
+    def _modes(self, sheets: Sheets, last: Sequence[Mode]) -> list[Mode]:
+        """The likeliest process with gaps of one kind, and of two; ``last``: from where to search."""
+        step = sheets.ready[0].grid.step
+        found = [fitting.fit(sheets, self._family(step), start=last[0].theta if last else None)]
+        for many in self._stages[:1]:
+            family = self._family(step, many)
+            found.append(fitting.fit(sheets, family, start=last[1].theta if last else family.start(found[0].theta)))
+        return found
+
+    def _likeliest(self, modes: Sequence[Mode]) -> Mode:
+        return max(modes[1 if self.bouts else 0 :], key=lambda one: one.score)
+
+    @property
+    def _given(self) -> Renewal | None:
+        """The process, where it is known."""
+        if self.process is not None:
+            return self.process.members[int(self.process.weights.argmax())]
+        if self.event_rate is None or self.law is None:
+            return None
+        return Renewal(self.law, self.event_rate, self.step, longest=self._family(self.step).longest)
+
+    def posterior(
+        self, who: Any, *, draws: int, rng: np.random.Generator, slips: bool = False, integrated: bool = True
+    ) -> ClassPosterior:
+        """The process estimated, timelines drawn; ``slips``: guesses and lapses of all as well; ``integrated``: over
+        what is uncertain of the process, or at its likeliest alone."""
+        given, step = self._given, self.step
+        shortest = float(np.quantile(self._widths, 0.05)) if len(self._widths) else 0.0
+        typical = self._middle if self.law is None else float(self.law.quantile(0.5))
+        fine_enough = 2 * step <= min(shortest / 4, typical / 4 * (1 + 1e-9))
+        rough = step if given is not None or not fine_enough else 2 * step
+        counts: dict[str, Array] = {}
+        who = {name: who for p in self.patterns for name in p.annotators} if slips else who
+        modes: list[Mode] = []
+        for turn in range(_TURNS if slips else 1):
+            try:
+                sheets = self._sheets(who, rough)
+            except Contradiction:  # of long steps, perhaps
+                if rough == step:
+                    raise
+                rough = step
+                sheets = self._sheets(who, rough)
+            modes = [] if given is not None else self._modes(sheets, modes)
+            if not slips or turn == _TURNS - 1:
+                break
+            counts = self._slips(sheets, given or self._likeliest(modes).renewal)
+            after = {name: fitting.slip_rates(one, counts[name]) for name, one in who.items()}
+            if all(abs(one.low - after[k].low) + abs(one.high - after[k].high) < 2e-3 for k, one in who.items()):
+                break
+            who = after
+        families = () if given is not None else self._explored(sheets, modes, rng, integrated)
+        best = max((each.mode for each in families), key=lambda one: one.score, default=None)
+        likeliest = given or best.renewal  # type: ignore[union-attr]
+        log_likelihood = (
+            max(each.mode.log_likelihood for each in families) if given is None else sheets.log_likelihood(given)
+        )
+        calibration = self.calibration
+        if calibration is None and any(p.frames is not None for p in self.patterns):
+            calibration = self._calibrated(sheets.ready, likeliest, who)
+        beliefs = [None] if calibration is None else calibration.beliefs
+        slipping = fitting.slip_points(who, counts) if slips and families and integrated else [(who, 0.0)]
+        readies = [self._sheets(others, step, belief).ready for belief in beliefs for others, _ in slipping]
+        moved, upto = [], np.ones(1)
+        if len(slipping) > 1 and best is not None:
+            logs = []
+            for others, chance in slipping:
+                again = fitting.fit(self._sheets(others, rough), best.family, start=best.theta)
+                logs.append(chance + again.score)
+                moved.append(again.theta - best.theta)
+            upto = np.cumsum(np.exp(np.array(logs) - max(logs)))
+        process = self.process or Uncertain.of(likeliest)
+        nodes = [[(node, 0, float(weight)) for node, weight in zip(process.members, process.weights)]]
+        nodes = [] if families else nodes
+        for each in families:
+            thetas, parts = each.strata(strata_of(draws))
+            # the node of each share of a family meets one of the slips, in no order
+            which = np.searchsorted(upto, np.arange(1, len(thetas) + 1) * 0.6180339887 % 1 * upto[-1])
+            if moved:
+                same = slice(None) if len(moved[0]) == thetas.shape[1] else slice(1)
+                thetas[:, same] += np.array(moved)[which][:, same]
+            family = self._family(step, each.mode.family.stages)
+            nodes.append([(family.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
+        # every node meets every belief in the scores, each as likely
+        nodes = [
+            [(node, k + j * len(slipping), part / len(beliefs)) for node, k, part in each for j in range(len(beliefs))]
+            for each in nodes
+        ]
+        shares = shares_of(families)
+        recordings = self._recordings(readies, nodes, shares, draws, rng)
+        members, weights = zip(*((node, share * part) for each, share in zip(nodes, shares) for node, _, part in each))
+        p_values: dict[str, float] = {}
+        if families and integrated:
+            chosen = families[int(shares.argmax())]
+            processes = [chosen.mode.family.renewal(theta) for theta in chosen.strata(5)[0]]
+            p_values = check(self.patterns, who, processes, self.order, rng)
+        process = Uncertain(members, np.array(weights))
+        return ClassPosterior(
+            self.label, process, who, families, recordings, log_likelihood, counts, p_values, calibration
+        )
+
+    def _explored(
+        self, sheets: Sheets, modes: Sequence[Mode], rng: np.random.Generator, integrated: bool
+    ) -> tuple[Explored, ...]:
+        """The families after the answers, or the likeliest process of all."""
+        if not integrated:
+            best = self._likeliest(modes)
+            return (Explored(best, best.theta[None], np.ones(1), best.score),)
+        found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
+        for many in self._stages[1:]:  # their likely processes are near those of one stage
+            one = Mode(self._family(sheets.ready[0].grid.step, many), found[1].mode.theta, -math.inf)
+            found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
+        return tuple(found[1 if self.bouts else 0 :])
+
+    def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:
+        scored = [(one, p.frames, p.length) for one, p in zip(ready, self.patterns) if p.frames is not None]
+        ones, frames, lengths = zip(*scored)
+        none = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=x, annotator=who) for x in lengths]
+        return calibrate(ones, none, frames, process, executor=self.executor)
+
+    def _slips(self, sheets: Sheets, renewal: Renewal) -> dict[str, Array]:
+        """Of everybody: expected guesses, answers where the rule is not satisfied, lapses, answers where it is (EM)."""
+        work = [(one, renewal, p.segments) for one, p in zip(sheets.ready, self.patterns)]
+        counts: dict[str, Array] = {}
+        for p, many, met in zip(self.patterns, sheets.times, in_order(_satisfied, work, executor=self.executor)):
+            yes = p.present == 1
+            table = np.stack(((1 - met) * yes, 1 - met, met * ~yes, met), axis=1) * many
+            for name, row in zip(p.annotators, table):
+                counts[name] = counts.get(name, 0.0) + row
+        return counts
+
+    def _recordings(
+        self, readies: Sequence[Sequence[Prepared]], nodes: Sequence[Any], shares: Array, draws: int, rng: Any
+    ) -> tuple[RecordingPosterior, ...]:
+        """Each recording, with timelines drawn from the nodes of every family."""
+        jobs = [
+            (ones, nodes, shares, len(p.recordings), draws, seed)
+            for ones, p, seed in zip(zip(*readies), self.patterns, rng.spawn(len(self.patterns)))
+        ]
+        words, found = f"{self.label}: timelines", []
+        drawn = in_order(_drawn, jobs, executor=self.executor, progress=self.progress, label=words)
+        for p, (active, expected, n_events, event_seconds) in zip(self.patterns, drawn):
+            for name, events, seconds in zip(p.recordings, n_events, event_seconds):
+                if self.length_variation:  # lengths that are alike within a recording leave no trace in the answers
+                    spread = math.sqrt(math.log1p(self.length_variation**2))
+                    seconds = seconds * np.exp(spread * rng.normal(size=draws) - spread**2 / 2)
+                    seconds = np.minimum(seconds, p.length)
+                asked: Any = (p.segments, p.present, p.annotators, p.length, (name,))
+                made: Any = (self.step, active, *expected, events, seconds)
+                found.append(RecordingPosterior(*asked, *made, frames=p.frames))
+        return tuple(sorted(found, key=lambda one: self.order[one.recording]))
+
+
+def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
+    """P(the rule is satisfied) of the segments that were asked, given all answers."""
+    return ready.posterior(renewal).satisfied(segments)
+
+
+def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str, calibration: Calibration | None) -> Prepared:
+    try:
+        ready = pattern.prepared(base, who, calibration)
+        ready.posterior(base)  # answers that no timeline explains are told by the recording's name
+    except Contradiction as error:
+        raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
+    return ready
+
+
+def _drawn(
+    readies: Sequence[Prepared], families: Sequence[Sequence[tuple[Renewal, int, float]]], shares: Array, many: int,
+    draws: int, rng: Any,
+) -> tuple[Array, tuple[float, float], Array, Array]:  # fmt: skip
+    """P(active), expected events and seconds; and of timelines drawn for each recording that shares the answers, the
+    numbers and seconds of events, (recordings, families, draws). A node is a process, and which of the prepared answers
+    it meets, and the share that it stands for."""
+    ready = readies[0]
+    active, n_events = np.zeros(ready.grid.n), 0.0
+    events, seconds = np.zeros((2, many, len(families), draws))
+    for f, (nodes, share) in enumerate(zip(families, shares)):
+        first = 0
+        for (node, which, part), size in zip(nodes, split(draws, np.array([each[2] for each in nodes]))):
+            known = readies[which].posterior(node)
+            active += share * part * known.active
+            n_events += share * part * known.n_events
+            for r in range(many if size else 0):
+                sample, onset, offset = known.draw(int(size), rng)
+                events[r, f, first : first + size] = np.bincount(sample, minlength=size)
+                seconds[r, f, first : first + size] = np.bincount(sample, weights=offset - onset, minlength=size)
+            first += size
+    width = np.diff(np.minimum(ready.grid.step * np.arange(ready.grid.n + 1), ready.recording_length))
+    return active, (n_events, float(active @ width)), events, seconds
+
+
+def check(
+    patterns: Sequence[AnswerPattern], annotator: Any, processes: Sequence[Renewal], order: Mapping[str, int], rng: Any
+) -> dict[str, float]:
+    """The p-value of each statistic; fewer where the answers do not tell it."""
+    every = sorted(((name, p) for p in patterns for name in p.recordings), key=lambda pair: order[pair[0]])
+    every = [every[k] for k in np.unique(np.linspace(0, len(every) - 1, _MOST_RECORDINGS).astype(int))]
+    priors: dict[float, list[Posterior]] = {}
+    seen, drawn = [], []
+    for _, pattern in every:
+        if pattern.length not in priors:
+            blank: Any = {"renewal": processes[0], "recording_length": pattern.length}
+            ready = prepare(np.empty((0, 2)), [], **blank)
+            priors[pattern.length] = [ready.posterior(process) for process in processes]
+        said = _asked_again(pattern, annotator, priors[pattern.length], rng)
+        side_by_side = np.abs(pattern.segments[1:, 0] - pattern.segments[:-1, 1]) < 1e-6
+        seen.append(_counts(pattern.present[None] == 1, side_by_side))
+        drawn.append(_counts(said, side_by_side))
+    true, others = _statistics(np.array(seen))[:, 0], _statistics(np.array(drawn))
+    told = {"neighbours": sum(row[0, 1] for row in seen) > 0, "recordings": len(every) > 1, "order": len(every) > 1}
+    return {
+        name: float((1 + (other >= value * (1 - 1e-9)).sum()) / (1 + DRAWS))
+        for name, value, other in zip(CHECKS, true, others)
+        if told[name] and np.isfinite(value)
+    }
+
+
+def _asked_again(
+    pattern: AnswerPattern, annotator: Any, priors: Sequence[Posterior], rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """(draws, segments): answers about timelines that are drawn from the processes in turn."""
+    met = np.zeros((DRAWS, len(pattern.segments)), np.bool_)
+    chance = np.zeros((2, len(pattern.segments)))
+    people = dict.fromkeys(pattern.annotators)
+    rules: dict[str, Any] = {}
+    for name in people:
+        parts = AnswerModels.of(annotator=annotator[name] if isinstance(annotator, Mapping) else annotator).parts(NODES)
+        part = parts[rng.integers(len(parts))]
+        rules[name] = part.rule
+        chance[:, [k for k, each in enumerate(pattern.annotators) if each == name]] = [[part.low], [part.high]]
+    starts, widest = pattern.segments[:, 0], float(np.diff(pattern.segments, axis=1).max())
+    sizes = np.diff(np.linspace(0, DRAWS, len(priors) + 1).astype(int))
+    first = 0
+    for prior, size in zip(priors, sizes.tolist()):
+        sample, onset, offset = prior.draw(size, rng)
+        there = offset > onset  # one that begins with the last part of a step may have no length
+        sample, onset, offset = sample[there], onset[there], offset[there]
+        low, high = np.searchsorted(starts, onset - widest), np.searchsorted(starts, offset)
+        event = np.repeat(np.arange(len(onset)), high - low)
+        segment = np.arange(len(event)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + low[event]
+        for name, rule in rules.items():
+            mine = np.array([each == name for each in pattern.annotators])[segment]
+            e, q = event[mine], segment[mine]
+            hit = rule.is_present(event=np.column_stack((onset[e], offset[e])), segment=pattern.segments[q])
+            met[first + sample[e[hit]], q[hit]] = True
+        first += size
+    return np.asarray(rng.random(met.shape) < np.where(met, chance[1], chance[0]))
+
+
+def _counts(said: NDArray[np.bool_], side_by_side: NDArray[np.bool_]) -> Array:
+    """(data sets, 4): pairs that are both present, pairs, present answers, answers."""
+    both = (said[:, 1:] & said[:, :-1] & side_by_side).sum(axis=1)
+    whole = np.ones(len(said))
+    return np.column_stack((both, whole * side_by_side.sum(), said.sum(axis=1), whole * said.shape[1]))
+
+
+def _statistics(counts: Array) -> Array:
+    """(statistics, data sets) from (recordings, data sets, 4)."""
+    both, pairs, present, asked = np.moveaxis(counts, 2, 0)
+    share = present.sum(axis=0) / asked.sum(axis=0)
+    half = len(counts) // 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        neighbours = both.sum(axis=0) / (pairs.sum(axis=0) * share**2)
+        spread = ((present - asked * share) ** 2).sum(axis=0) / (asked.sum(axis=0) * share * (1 - share))
+        sides = [part[0].sum(axis=0) / part[1].sum(axis=0) for part in
+                 ((present[:half], asked[:half]), (present[half:], asked[half:]))]  # fmt: skip
+    return np.stack((neighbours, spread, np.abs(sides[0] - sides[1])))
+
+
+#: The segments that one recording is asked about, given its length, whose answers may tell which come next.
+Asking = Callable[[float, Callable[[Array], NDArray[np.bool_]], np.random.Generator], tuple[Array, NDArray[np.bool_]]]
+
+
+def windows(
+    *, segment_length: float, hop: float | None = None, phase: float | None = 0.0, edge: str = "truncate"
+) -> Asking:
+    """Ask about fixed segments, or windows every ``hop`` seconds; a phase of None is drawn for each recording."""
+
+    def ask(length: float, said: Any, rng: np.random.Generator) -> tuple[Array, NDArray[np.bool_]]:
+        begin = rng.uniform(0.0, hop or segment_length) if phase is None else phase
+        starts = window_starts(length, segment_length=segment_length, hop=hop, phase=begin, edge=edge)
+        spans = np.column_stack((np.maximum(starts, 0.0), np.minimum(starts + segment_length, length)))
+        return spans, said(spans)
+
+    return ask
+
+
+def halving(*, segment_length: float, start_length: float) -> Asking:
+    """Ask about segments of the starting length and halve what is present, down to leaves of ``segment_length``."""
+
+    def ask(length: float, said: Any, rng: np.random.Generator) -> tuple[Array, NDArray[np.bool_]]:
+        width, every, answers = start_length, [], []
+        starts = np.arange(math.ceil(length / width * (1 - 1e-9))) * width
+        while len(starts):
+            every.append(np.column_stack((starts, np.minimum(starts + width, length))))
+            answers.append(said(every[-1]))
+            if width < 1.5 * segment_length:
+                break
+            width /= 2
+            starts = (starts[answers[-1], None] + [0.0, width]).ravel()
+            starts = starts[starts < length * (1 - 1e-9)]
+        return np.concatenate(every), np.concatenate(answers)
+
+    return ask
+
+
+def expected_posterior_error(
+    timelines: EventArrays, asking: Asking, *, who: Any, shortest: float, lengths: Lengths | None = None, rng: Any = 0
+) -> dict[str, float]:
+    """What ``infer`` makes of the answers about these recordings (1,000 of them if there are more): known events are
+    asked about, the answers go to :meth:`ClassAnswers.posterior`, and what it says is held against the events.
+
+    Seconds per recording: wrong label if each moment gets its likelier one, and if present answers are painted; what is
+    event, what the posterior expects of it, and what is painted; and how many recordings were tried.
+
+    Parameters
+    ----------
+    asking : the segments of a recording.
+    who : who answers.
+    lengths : the law of event lengths that is known; left out, that of the events, those that ends cut as censored.
+    shortest : seconds of the shortest segment, for the step.
+
+    Notes
+    -----
+    Where recordings are so long that all together would take more than 100,000 steps, their beginnings stand for them.
+    """
+    names = ("posterior_wrong_time", "painted_wrong_time", "posterior_seconds", "painted_seconds", "event_seconds")
+    errors = ("posterior_wrong_time_se", "posterior_seconds_se")
+    generator, who = np.random.default_rng(rng), AnswerModels.of(annotator=who)
+    parts = who.parts(NODES)
+    if len(timelines.bounds) == 0:
+        return {**dict.fromkeys((*names, *errors), math.nan), "n_tried": 0}
+    law = lengths_of_truncated_events(timelines) if lengths is None else lengths
+    step = choose_step(np.array([[0.0, shortest]]), law, who.seconds)
+    most = min(_MOST_TRIED, len(timelines))
+    asked, truths = [], []
+    for r in np.sort(generator.choice(len(timelines), most, replace=False)).tolist():
+        events, length = timelines.bounds[timelines.starts[r] : timelines.starts[r + 1]], float(timelines.lengths[r])
+        heard = min(length, max(_TRIED_STEPS * step / most, 3 * shortest))
+        events = np.clip(events[events[:, 0] < heard], 0.0, heard)
+        part = parts[generator.integers(len(parts))]
+
+        def said(spans: Array, events: Array = events, part: Part = part) -> NDArray[np.bool_]:
+            met = np.zeros(len(spans), np.bool_)
+            if len(events):
+                met[:] = part.rule.is_present(event=events[None, :], segment=spans[:, None]).any(axis=1)
+            return np.asarray(generator.random(len(spans)) < np.where(met, part.high, part.low))
+
+        spans, present = asking(heard, said, generator)
+        order = np.lexsort((spans[:, 1], spans[:, 0]))
+        asked.append((f"{r}", spans[order], present[order].astype(np.float64), ("",) * len(spans), heard))
+        truths.append((events, length / heard))
+    with threads(None) as pool:
+        places = {name: k for k, (name, *_) in enumerate(asked)}
+        known = ClassAnswers("event", AnswerPattern.grouped(asked), places, step, pool, law).posterior(
+            who.with_noise(max(who.low, _LEAST_SLIPS), max(1 - who.high, _LEAST_SLIPS)), draws=2, rng=generator,
+            integrated=False,
+        )  # fmt: skip
+    rows = []
+    for one, (events, scale) in zip(known.recordings, truths):
+        width, held = np.diff(one.edges), np.diff(covered(events, one.edges))
+        paint = _painted((one.edges[1:] + one.edges[:-1]) / 2, one.segments, one.present)
+        wrongs = [np.where(label, width - held, held).sum() for label in (one.active > 0.5, paint)]
+        rows.append(scale * np.array([*wrongs, one.event_seconds, width @ paint, held.sum()]))
+    table = np.array(rows)
+    error = table.std(axis=0, ddof=min(1, most - 1)) / math.sqrt(most)
+    values = zip((*names, *errors), (*table.mean(axis=0).tolist(), float(error[0]), float(error[2])))
+    return {**dict(values), "n_tried": most}
+
+
+def _painted(middles: Array, segments: Array, present: Array) -> NDArray[np.bool_]:
+    """Which moments are painted: those in a present segment, of the shortest that were asked there."""
+    label = np.zeros(len(middles), np.bool_)
+    widths = np.round(segments[:, 1] - segments[:, 0], 9)
+    for width in sorted(set(widths.tolist()), reverse=True):
+        absent, painted = (contains(merge(segments[(widths == width) & (present == k)]), middles) for k in (0.0, 1.0))
+        label = painted | (label & ~absent)
+    return label
