@@ -5,7 +5,7 @@ an object of your own to :func:`weakly.queries` and :func:`weakly.plan`, or :fun
 """
 
 from .base import AnswerHistory, Labels, Method, Recording, Session
-from .bisection import Bisection, best_start
+from .bisection import Bisection
 from .by_hand import ByHand, Screening
 from .change_point import ChangePoint, Prototypes, active_learning, change_score
 from .fixed import Everything, Fixed, Nothing, Oracle
@@ -50,7 +50,6 @@ __all__ = [
     "SimulatedAnnotator",
     "Windows",
     "active_learning",
-    "best_start",
     "change_score",
     "event_fractions",
     "register",

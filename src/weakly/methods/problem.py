@@ -18,7 +18,7 @@ from ..model.cost import Cost
 from ..model.lengths import Lengths
 from .base import Method, Placed
 from .fixed import Fixed
-from .model import B, Floats, Measured, Model, MultiClassModel, R, RecordingModel, SingleEventModel, Sums
+from .model import B, Floats, Measured, Model, R, RecordingModel, Sums
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -157,7 +157,7 @@ def _told(design: Method) -> dict[str, Any]:
 class LabelingProblem:
     """Everything that the ways to label are compared on."""
 
-    models: dict[str, Model]
+    model: Model
     criteria: AnswerModels
     cost: Cost
     lengths: Lengths
@@ -176,14 +176,14 @@ class LabelingProblem:
         return self.slipping if several else self.criteria
 
     @property
-    def model(self) -> Model:
-        """The model of the first class: what all of them share."""
-        return next(iter(self.models.values()))
+    def labels(self) -> tuple[str, ...]:
+        """The classes that are asked for in one pass."""
+        return self.model.labels
 
     @property
     def n_classes(self) -> int:
-        """How many classes are asked for in one pass."""
-        return len(self.models)
+        """How many they are."""
+        return len(self.labels)
 
     @property
     def n_recordings(self) -> float:
@@ -202,11 +202,11 @@ class LabelingProblem:
 
     @cached_property
     def _exposure(self) -> Floats:
-        return self.all.sums(self.all.measure(Fixed(self.model.longest), self.criteria))[1]
+        return self.model.sums(self.model.measure(Fixed(self.model.longest), self.criteria))[1]
 
     def exposure(self, label: str) -> Floats:
         """What no design changes of one class, such as the seconds of its events, over all recordings."""
-        return np.asarray(self._exposure[list(self.models).index(label)])
+        return np.asarray(self._exposure[self.labels.index(label)])
 
     def ground(self, name: str) -> float:
         """The same of all classes."""
@@ -224,14 +224,7 @@ class LabelingProblem:
 
     def only(self, *labels: str) -> LabelingProblem:
         """The same work for some of the classes."""
-        return replace(self, models={label: self.models[label] for label in labels})
-
-    @cached_property
-    def all(self) -> SingleEventModel | MultiClassModel:
-        """All classes at once."""
-        if isinstance(self.model, SingleEventModel):
-            return self.model
-        return MultiClassModel.of([each for each in self.models.values() if isinstance(each, RecordingModel)])
+        return replace(self, model=self.model.only(*labels))
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
@@ -241,9 +234,9 @@ class LabelingProblem:
 
     def placed_sums(self, design: Placed) -> Sums:
         """The sums of segments or windows; what is heard serves all classes."""
-        measured = self.all.measure(design, self.answers_of(design))
-        raw, base = self.all.sums(measured)
-        error = _error(measured) if getattr(self.model, "drawn", False) else 0.0
+        measured = self.model.measure(design, self.answers_of(design))
+        raw, base = self.model.sums(measured)
+        error = _error(measured) if self.model.drawn else 0.0
         ticks = float(raw[:, R["n_present"]].sum()) if self.n_classes > 1 else 0.0
         heard, answers = float(base[0, B["listened"]]), float(base[0, B["n_segments"]])
         return Sums(raw, base, heard, error, answers=answers, ticks=ticks)
@@ -372,7 +365,7 @@ class LabelingProblem:
             from ..theory.optimum import optimal_segment_length
 
             best = float(optimal_segment_length(event_length=self.lengths, presence_criterion=single))
-            if best <= self.model.longest and not getattr(self.model, "drawn", False):
+            if best <= self.model.longest and not self.model.drawn:
                 return best
         values = np.array([row.overlap_accuracy for row in self.fixed_rows])
         k = int(np.nanargmax(values))
@@ -384,8 +377,8 @@ class LabelingProblem:
     def few(self) -> LabelingProblem:
         """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
         events = self.ground("n_events") * (4 if self.criteria.is_continuous else 1)  # laws take long
-        few = {label: model.draft(events) for label, model in self.models.items()}
-        return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
+        few = self.model.draft(events)
+        return self if few is self.model else replace(self, model=few)
 
 
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
@@ -411,10 +404,10 @@ def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) 
     on fixed segments or windows, from 0 or from a share of a hop."""
     if passes := getattr(design, "passes", ()):
         return np.asarray(sum(in_recordings(problem.only(*labels), own, shift) for labels, own in passes))
-    assert isinstance(problem.all, MultiClassModel)
+    assert isinstance(problem.model, RecordingModel)
     assert isinstance(design, Placed)
-    measured = problem.all.measure(design, problem.answers_of(design), shift * design.step)
-    return problem.all.in_recordings(contributions(measured))
+    measured = problem.model.measure(design, problem.answers_of(design), shift * design.step)
+    return problem.model.in_recordings(contributions(measured))
 
 
 def contributions(part: Measured) -> Floats:

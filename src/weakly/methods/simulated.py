@@ -18,7 +18,7 @@ from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
 from ..model.intervals import EventArrays, Intervals
 from .base import AnswerHistory, Counted, Labels, Method, Recording, Session
-from .model import B, Floats, Sums, some_recordings
+from .model import B, Floats, RecordingModel, Sums, some_recordings
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem
@@ -205,9 +205,9 @@ def simulated_sums(method: Method, problem: LabelingProblem) -> Sums:
     """
     n = int(np.clip(_SECONDS / problem.recording_length, _LEAST, _TRIED)) * (1 if method.follows_answers else _MORE)
     raws, bases, errors, tried = [], [], [], 0
-    for model in problem.models.values():
+    for model in (problem.model.only(label) for label in problem.labels):
         lines = some_recordings(model, n, n)
-        is_whole = not getattr(model, "drawn", True) and len(lines) == round(model.count)
+        is_whole = isinstance(model, RecordingModel) and not model.drawn and len(lines) == round(model.count)
         repeats = 1 if problem.criteria.is_noiseless else -(-n // len(lines))
         units = [unit for _ in range(repeats) for unit in _tried(method, problem, lines)]
         raw, base = (np.stack(each) for each in zip(*units))

@@ -419,7 +419,7 @@ def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[di
         else:
             continue
         found = []
-        for model in task.models.values():
+        for model in (task.model.only(label) for label in task.labels):
             law = model.lengths if isinstance(model, SingleEventModel) else None
             lines = some_recordings(model, _RECORDINGS, _MOST)
             error = expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0)

@@ -412,7 +412,7 @@ def _settings(
             "n_joined": pilot.n_joined,
         },
         "label": label,
-        "labels": list(task.models) if pilot is not None else [],
+        "labels": list(task.labels) if pilot is not None else [],
         "cost": asdict(task.cost),
         "budget": budget,
         "target": [each.text for each in wanted],

@@ -47,7 +47,7 @@ class PilotVariation:
         if not task.slipping.is_monotone:  # then halving does not give the labels of its leaves
             rows = [row for row in rows if row.design.same_labels == row.design]
         ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
-        if isinstance(model, RecordingModel) and not model.drawn and 2 < len(model.unit) <= _MANY:
+        if isinstance(model, RecordingModel) and not model.drawn and 2 < len(model.lengths) <= _MANY:
             parts = [in_recordings(task, row.design.same_labels) for row in ways]
             return cls(np.stack(parts, axis=1), tuple(ways), "recording") if parts else None
         values = model.lengths.values if isinstance(model, SingleEventModel) else None
@@ -60,7 +60,7 @@ class PilotVariation:
         """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
         if self.unit == "event":
             return self.parts
-        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), _CLASS * len(task.models)), 1, 8))
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), _CLASS * task.n_classes), 1, 8))
         made = []
         for k, row in enumerate(self.ways):
             way = row.design.same_labels
