@@ -7,7 +7,7 @@ an object of your own to :func:`weakly.queries` and :func:`weakly.plan`, or :fun
 from .base import AnswerHistory, Labels, Method, Recording, Session
 from .bisection import Bisection
 from .by_hand import ByHand, Screening
-from .change_point import ChangePoint, Prototypes, active_learning, change_score
+from .change_point import ChangePoint, active_learning, change_score
 from .fixed import Everything, Fixed, Nothing, Oracle
 from .information import Information
 from .passes import Passes
@@ -43,7 +43,6 @@ __all__ = [
     "Oracle",
     "Outcome",
     "Passes",
-    "Prototypes",
     "Recording",
     "Screening",
     "Session",
