@@ -18,9 +18,8 @@ from weakly.methods.base import Recording, size
 from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.methods.simulated import tally as tally_of
 from weakly.model.intervals import EventArrays
-from weakly.studies.plan.decision import SENSES
+from weakly.studies.plan.decision import SENSES, PilotVariation
 from weakly.studies.plan.plan_result import break_even_words
-from weakly.studies.plan.uncertainty import PilotVariation
 
 #: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
 NUMBERS = (

@@ -88,6 +88,11 @@ class MethodOutcome:
         return getattr(self.design, "segment_length", None)
 
     @property
+    def length(self) -> float:
+        """The same; 0 for a way without segments."""
+        return self.segment_length or 0.0
+
+    @property
     def hop(self) -> float | None:
         """Seconds from window to window."""
         return getattr(self.design, "hop", None)
