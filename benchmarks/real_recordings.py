@@ -6,9 +6,8 @@
 import sys
 from pathlib import Path
 
-from weakly.methods import Fixed
+from weakly.methods import Fixed, SimulatedAnnotator, run, score
 from weakly.methods.information import Information
-from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.studies.queries.study import real_recordings
 
 

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.base.errors import InvalidInput
-from weakly.methods import Bisection, Fixed
-from weakly.methods.base import AnswerHistory, Recording
-from weakly.methods.simulated import SimulatedAnnotator, run, score
+from weakly.methods import AnswerHistory, Bisection, Fixed, Recording, SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator
 from weakly.model.intervals import duration, intersect, merge
 from weakly.theory import bisection_listened, bisection_queries

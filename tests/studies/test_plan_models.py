@@ -12,11 +12,10 @@ from scipy import stats
 
 import weakly as wk
 from weakly.methods import Bisection, Fixed, Passes, Windows
-from weakly.methods.base import Recording
+from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.methods.bisection import FIELDS, expected_bisection, expected_queries, levels
 from weakly.methods.model import B, R, RecordingModel, SingleEventModel
 from weakly.methods.problem import LabelingProblem, round_lengths
-from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.answer_model import UNKNOWN, AnswerModels
 from weakly.model.intervals import EventArrays
 from weakly.model.lengths import Lengths

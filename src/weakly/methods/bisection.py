@@ -38,7 +38,7 @@ from ..model.answer_model import AnswerModels
 from ..model.intervals import EventArrays, Intervals
 from ..model.placement import Edge, Placement
 from ..theory.costs import optimal_start_level
-from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, key, required, size
+from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
 from .fixed import Fixed
 from .model import B, Floats, Model, R, RecordingModel, SingleEventModel, Sums
 
@@ -124,22 +124,6 @@ class Bisection(Method):
             return None
         return math.ceil(math.log2(self.start_length / self.segment_length) - 1e-6)
 
-    def _settled(self, asked: AnswerHistory) -> AnswerHistory:
-        """One answer for each segment that one answer leads in; so many unsure ones settle it too, as unsure."""
-        if self.lead == 1:
-            return asked
-        given: dict[tuple[int, int], list[float]] = {}
-        for segment, present in zip(key(asked.segments), asked.present.tolist()):
-            given.setdefault(segment, []).append(present)
-        rows = []
-        for (a, b), said in given.items():
-            ahead = sum(1 if x == 1 else -1 if x == 0 else 0 for x in said)
-            unsure = sum(math.isnan(x) for x in said)
-            if abs(ahead) >= self.lead or unsure >= self.lead:
-                rows.append((a / 1e6, b / 1e6, float(ahead > 0) if abs(ahead) >= self.lead else math.nan))
-        table = np.array(rows).reshape(-1, 3)
-        return AnswerHistory(table[:, :2], table[:, 2])
-
     def _tree(self, recording: Recording) -> _Tree:
         n_leaves = max(1, math.ceil(recording.length / self.segment_length * (1 - 1e-9)))
         depth = math.ceil(math.log2(n_leaves)) if n_leaves > 1 else 0
@@ -154,11 +138,11 @@ class Bisection(Method):
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The children of present segments that were not asked yet, or the first segments."""
         tree = self._tree(recording)
-        return tree.bounds(tree.walk(self._settled(asked))[0])
+        return tree.bounds(tree.walk(answers_by_segment(asked, self.lead))[0])
 
     def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
         """The leaves: those below an absent segment are absent, what :meth:`next` does not call settled is unknown."""
-        return self._tree(recording).labels(self._settled(asked))
+        return self._tree(recording).labels(answers_by_segment(asked, self.lead))
 
     def words(self) -> Words:
         """How people say it."""
@@ -322,12 +306,9 @@ class _Tree:
         first, count = np.array(nodes, dtype=np.float64).reshape(-1, 2).T
         return np.column_stack((first * self.leaf, np.minimum((first + count) * self.leaf, self.length)))
 
-    def walk(self, asked: AnswerHistory) -> tuple[list[_Node], list[_Node], list[_Node]]:
+    def walk(self, known: dict[tuple[int, int], float]) -> tuple[list[_Node], list[_Node], list[_Node]]:
         """The nodes to ask now, the present leaves, and the leaves that nobody is sure of."""
-        known = answers_by_segment(asked)
-        wanted: list[_Node] = []
-        present: list[_Node] = []
-        unsure: list[_Node] = []
+        wanted, present, unsure = list[_Node](), list[_Node](), list[_Node]()
         stack = [(first, self.top) for first in range(0, self.n_leaves, self.top)][::-1]
         while stack:
             node = first, count = stack.pop()
@@ -344,10 +325,10 @@ class _Tree:
                 (present if answer == 1 else unsure).append(node)
         return wanted, present, unsure
 
-    def labels(self, asked: AnswerHistory) -> Labels:
+    def labels(self, known: dict[tuple[int, int], float]) -> Labels:
         """All leaves."""
         value = np.zeros(self.n_leaves)
-        for nodes, mark in zip(self.walk(asked), (np.nan, 1.0, np.nan)):
+        for nodes, mark in zip(self.walk(known), (np.nan, 1.0, np.nan)):
             for first, count in nodes:
                 value[first : first + count] = mark
         return Labels(self.bounds([(first, 1) for first in range(self.n_leaves)]), value)

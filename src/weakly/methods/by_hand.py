@@ -19,8 +19,8 @@ import numpy as np
 
 from ..base.symbols import check
 from ..model.intervals import Intervals, fixed_segments, merge
-from .base import AnswerHistory, Method, Placed, Recording, Words, required, size, unasked
-from .fixed import Fixed
+from .base import AnswerHistory, Method, Recording, Words, required, size, unasked
+from .fixed import Fixed, Placed
 from .model import B, Floats, R, Sums
 
 if TYPE_CHECKING:

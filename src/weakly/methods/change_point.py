@@ -26,8 +26,8 @@ from ..base.symbols import choice, positive
 from ..model.intervals import Features, Intervals
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import NO_SIGNAL, SignalPrior
-from .base import AnswerHistory, AtOnce, Recording, enough
-from .simulated import Outcome, run
+from .base import AnswerHistory, Outcome, Recording, enough, run
+from .fixed import AtOnce
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
@@ -323,7 +323,7 @@ class LearnedChangePoint(ChangePoint):
     @cached_property
     def learned(self) -> tuple[Any, Any, Any]:
         """How many rows of features were absent and present, their sums and the sums of their squares."""
-        count, total, square = np.zeros((2, 1)), 0.0, 0.0
+        count, total, square = np.zeros((2, 1)), np.zeros(1), np.zeros(1)
         for recording, asked in self.campaign.values():
             if len(asked):
                 features = recording.known_features()

@@ -1,4 +1,5 @@
-r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere; and the
+score of labels that were made.
 
 Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
 is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
@@ -9,7 +10,7 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -20,13 +21,17 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..base.parallel import checkpoint
+from ..base.results import METRICS
 from ..engine.scoring import measure
-from ..engine.tally import EXPOSURE, SCORES
+from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
+from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
+from ..model.cost import Cost
 from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from ..model.placement import Placement
-from .base import Placed
+from .base import Labels, Outcome
+from .fixed import Placed
 
 Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(SCORES)}
@@ -249,7 +254,8 @@ class RecordingModel:
         place = np.nonzero(self.has_events)[1]
         kind = np.where(silent > 0, np.searchsorted(self.silent.lengths, self.lengths), -1)
         made = [np.bincount(place, weights=each, minlength=len(silent)) for each in values[:n].T]
-        return np.column_stack(made) + silent[:, None] * np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+        silence = np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+        return np.asarray(np.column_stack(made) + silent[:, None] * silence)
 
 
 def _some(timelines: EventArrays, kept: NDArray[np.int64]) -> EventArrays:
@@ -439,3 +445,53 @@ def some_recordings(model: Model, drawn: int, known: int) -> EventArrays:
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
     return EventArrays.of([events[k] for k in picked], lengths[picked])
+
+
+def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRule | None = None) -> Tally:
+    """The tally of labels against the true events; time without an answer counts as absent.
+
+    An event is found if a present segment *that was heard* satisfies the rule on it, also where the labels are cut
+    more finely than the segments (overlapping windows).
+    """
+    sure = [~np.isnan(one.present) for one in labels]
+    result = of_labels(
+        timelines,
+        [one.segments[known] for one, known in zip(labels, sure)],
+        [one.present[known] for one, known in zip(labels, sure)],
+        rule=rule,
+    )
+    if all(one.noticed is None for one in labels):
+        return result
+    heard = [one.segments[one.present == 1] if one.noticed is None else one.noticed for one in labels]
+    found = of_labels(timelines, heard, [np.ones(len(one)) for one in heard], rule=rule)
+    result.sums[..., R["n_found"]] = found.sums[..., R["n_found"]]
+    result.products[..., -2:] = found.products[..., -2:]  # the squares that go with it
+    return result
+
+
+def score(
+    outcomes: Sequence[Outcome], *, presence_criterion: float | str | None = None,
+    rule: PresenceRule | str | None = None, cost: Any = None,
+) -> dict[str, float]:  # fmt: skip
+    """The words of results for the outcomes of one method: accuracies, recalls, wrong time, queries, seconds, cost.
+
+    Examples
+    --------
+    >>> from weakly.methods import Oracle, Recording, SimulatedAnnotator, run
+    >>> one = Recording("a", 10.0, events=np.array([[2.0, 3.0]]))
+    >>> row = score([run(Oracle(), one, SimulatedAnnotator(0.5))], presence_criterion=0.5)
+    >>> row["wrong_time"], row["event_recall"], row["n_queries"]
+    (0.0, 1.0, 3)
+    """
+    given = rule is not None or presence_criterion is not None
+    chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule if given else None
+    timelines = EventArrays.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
+    result = tally([one.labels for one in outcomes], timelines, rule=chosen)
+    values = result.metrics()
+    row = {word: float(values[word].item()) for name in METRICS for word in (name, f"{name}_se")}
+    row["n_queries"] = sum(one.n_queries for one in outcomes)
+    row["listened"] = sum(one.listened for one in outcomes)
+    row["cost"] = float((cost or Cost()).of(listened=row["listened"], n_queries=row["n_queries"]))
+    row["n_recordings"] = len(outcomes)
+    row["n_events"] = float(result.n_events.item())
+    return row

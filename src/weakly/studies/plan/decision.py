@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...base.results import WORDS, Condition, percent, seconds
 from ...base.symbols import plain_name
-from ...methods.base import Placed
+from ...methods.fixed import Placed
 from ...methods.model import Floats, RecordingModel, SingleEventModel
 from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributions, in_recordings
 

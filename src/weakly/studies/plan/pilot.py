@@ -15,10 +15,9 @@ from ...base.errors import InvalidInput
 from ...base.results import percent
 from ...base.symbols import check
 from ...io.reading import read_answers
-from ...methods.base import Recording
+from ...methods.base import Recording, SimulatedAnnotator, run
 from ...methods.model import Model, RecordingModel, SingleEventModel
 from ...methods.problem import LabelingProblem, MethodOutcome
-from ...methods.simulated import SimulatedAnnotator, run
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.cost import Cost

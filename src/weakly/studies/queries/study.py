@@ -21,12 +21,10 @@ from ...io.feature_files import log_mel
 from ...io.reading import read
 from ...io.signals import duration
 from ...io.soundscape import soundscape
-from ...methods.base import Recording
+from ...methods import Outcome, Recording, SimulatedAnnotator, run, score
 from ...methods.bisection import Bisection
 from ...methods.change_point import ChangePoint, active_learning
-from ...methods.fixed import Fixed, Oracle
-from ...methods.simulated import Outcome, SimulatedAnnotator, run, score
-from ...methods.windows import Windows
+from ...methods.fixed import Fixed, Oracle, Windows
 from ...model.annotator import Annotator
 from ...model.cost import Cost
 from ...model.intervals import merge
