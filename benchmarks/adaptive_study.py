@@ -23,12 +23,10 @@ from weakly.io.feature_files import log_mel
 from weakly.io.reading import read
 from weakly.io.signals import duration
 from weakly.io.soundscape import soundscape
-from weakly.methods.base import Recording
+from weakly.methods import Outcome, Recording, SimulatedAnnotator, run, score
 from weakly.methods.bisection import Bisection
 from weakly.methods.change_point import ChangePoint, active_learning
-from weakly.methods.fixed import Fixed, Oracle
-from weakly.methods.simulated import Outcome, SimulatedAnnotator, run, score
-from weakly.methods.windows import Windows
+from weakly.methods.fixed import Fixed, Oracle, Windows
 from weakly.model.annotator import Annotator
 from weakly.model.cost import Cost
 from weakly.model.intervals import merge

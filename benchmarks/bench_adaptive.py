@@ -9,11 +9,9 @@ import numpy as np
 
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
-from weakly.methods import Bisection, Fixed
-from weakly.methods.base import Recording
+from weakly.methods import Bisection, Fixed, Recording, SimulatedAnnotator, score
+from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint
-from weakly.methods.simulated import SimulatedAnnotator, score
-from weakly.methods.simulated import run as labelled
 
 _MEMORY = """
 import sys

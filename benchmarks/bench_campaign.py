@@ -95,7 +95,7 @@ def killed(folder, *, kills=50, seed=0):
     chance, truth = random.Random(seed), np.array([[3.0, 4.5], [40.0, 41.0]])
     tasks, wrong, died = folder / "tasks", 0, 0
     wk.queries({"a": 64.0}, method="bisection", segment_length=0.25, n_events=2).write(tasks)
-    from weakly.methods.simulated import SimulatedAnnotator
+    from weakly.methods.base import SimulatedAnnotator
 
     def answers():
         frame = Campaign.open(tasks).queries

@@ -20,12 +20,10 @@ import numpy as np
 from weakly import Annotator
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
-from weakly.methods import Bisection, Fixed, Oracle
-from weakly.methods.base import AnswerHistory, Recording
+from weakly.methods import AnswerHistory, Bisection, Fixed, Oracle, Outcome, Recording, SimulatedAnnotator, score
+from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information
-from weakly.methods.simulated import Outcome, SimulatedAnnotator, score
-from weakly.methods.simulated import run as labelled
 
 from .noises import NOISES, noise
 

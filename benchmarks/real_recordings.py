@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.adaptive_study import real_recordings
-from weakly.methods import Fixed
+from weakly.methods import Fixed, SimulatedAnnotator, run, score
 from weakly.methods.information import Information
-from weakly.methods.simulated import SimulatedAnnotator, run, score
+from weakly.studies.queries.study import real_recordings
 
 
 def rows(folder, *, most, files=None, criteria=(0.1, 0.5, 0.9)):

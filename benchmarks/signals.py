@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from weakly.io.feature_files import log_mel
-from weakly.methods import Fixed
-from weakly.methods.base import Recording
+from weakly.methods import Fixed, Recording, SimulatedAnnotator, run, score
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information
-from weakly.methods.simulated import SimulatedAnnotator, run, score
 
 
 def placed(rng, length, lengths):

@@ -27,9 +27,8 @@ from weakly.base.report import Report, Result
 from weakly.base.results import format_value, percent
 from weakly.engine.tally import of_labels
 from weakly.methods import Fixed, Windows
-from weakly.methods.base import Recording
+from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.methods.information import Information
-from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.intervals import EventArrays
 from weakly.model.placement import window_counts, window_starts

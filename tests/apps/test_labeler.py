@@ -234,8 +234,7 @@ class TestSession:
             said = float(rule.is_present(event=mine, segment=(item.onset, item.offset)).any())
             made.session.tell("ana", query=item.query, present=said, id=f"answer-{item.query}")
         from weakly.methods import Bisection
-        from weakly.methods.base import Recording
-        from weakly.methods.simulated import SimulatedAnnotator, run
+        from weakly.methods.base import Recording, SimulatedAnnotator, run
 
         for name in frame["recording"].unique():
             mine = frame[frame["recording"] == name][["onset", "offset"]].to_numpy()

@@ -299,10 +299,10 @@ def high(x):
 def patience(monkeypatch):
     """Sets how long every kernel may take in Python: not at all, or as long as it likes."""
     from weakly.engine import grid, means, scoring, sweep, tally, voting
-    from weakly.methods import halving, model
+    from weakly.methods import bisection, model
     from weakly.model import detection
 
-    rooms = (compiled, detection, grid, means, scoring, sweep, tally, voting, halving, model)
+    rooms = (compiled, detection, grid, means, scoring, sweep, tally, voting, bisection, model)
     found = {id(one): one for room in rooms for one in vars(room).values() if isinstance(one, compiled.Kernel)}
 
     def chosen(seconds):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from weakly.io.soundscape import soundscape
-from weakly.methods.simulated import SimulatedAnnotator, event_fractions
+from weakly.methods.base import SimulatedAnnotator, event_fractions
 
 
 def weakly(capsys, *arguments):

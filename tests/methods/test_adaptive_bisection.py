@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.base.errors import InvalidInput
-from weakly.methods import Bisection, Fixed, best_start
-from weakly.methods.base import AnswerHistory, Recording
-from weakly.methods.simulated import SimulatedAnnotator, run, score
+from weakly.methods import AnswerHistory, Bisection, Fixed, Recording, SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator
 from weakly.model.intervals import duration, intersect, merge
 from weakly.theory import bisection_listened, bisection_queries
@@ -71,7 +69,8 @@ def test_one_event_takes_15_queries_where_fix_takes_128(criterion, queries):
 
 
 def test_the_best_start_and_its_cost():
-    assert [best_start(recording_length=102.4, n_events=m) for m in (1, 5, 15)] == [16, 32, 64]
+    first = [Bisection(0.1, n_events=m).next(Recording("a", 102.4), AnswerHistory()) for m in (1, 5, 15)]
+    assert [len(segments) for segments in first] == [16, 32, 64]
     queries, heard, _ = means(
         simulated(Bisection(segment_length=0.8, start=16), length=102.4, event_length=1, criterion=0.5, n=100)
     )

@@ -8,10 +8,20 @@ from scipy import stats
 from weakly.base.errors import InvalidInput
 from weakly.io.feature_files import log_mel
 from weakly.io.soundscape import soundscape
-from weakly.methods import Bisection, Fixed, Oracle, Windows
-from weakly.methods.base import AnswerHistory, Method, Recording, Session
+from weakly.methods import (
+    AnswerHistory,
+    Bisection,
+    Fixed,
+    Method,
+    Oracle,
+    Recording,
+    Session,
+    SimulatedAnnotator,
+    Windows,
+    run,
+    score,
+)
 from weakly.methods.change_point import ChangePoint, SharedBudget, active_learning, apart, change_score
-from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.events import Events
 from weakly.model.intervals import Features, duration

@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 
 import weakly as wk
-from weakly.methods import information
-from weakly.methods.base import AnswerHistory, Recording, Session
+from weakly.methods import AnswerHistory, Recording, Session, SimulatedAnnotator, information, run, score
 from weakly.methods.change_point import signal_of
 from weakly.methods.information import Information, Stretch
-from weakly.methods.simulated import SimulatedAnnotator, run, score
 from weakly.model.intervals import Features
 from weakly.posterior import particle_kernels as kernels
 from weakly.posterior import particle_moves as moves

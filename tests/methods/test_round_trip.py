@@ -11,8 +11,7 @@ import weakly as wk
 from weakly.base.errors import InvalidInput
 from weakly.io.soundscape import soundscape
 from weakly.methods import Bisection
-from weakly.methods.base import Recording
-from weakly.methods.simulated import SimulatedAnnotator, run
+from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.studies.queries.campaign import Campaign
 from weakly.studies.queries.exchange import collect
 from weakly.studies.queries.query_set import query_id

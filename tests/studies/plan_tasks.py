@@ -14,13 +14,11 @@ import weakly as wk
 from weakly.base.results import Condition, hours, percent, seconds
 from weakly.engine.tally import of_labels
 from weakly.methods import Oracle
-from weakly.methods.base import Recording, size
-from weakly.methods.simulated import SimulatedAnnotator, run
-from weakly.methods.simulated import tally as tally_of
+from weakly.methods import tally as tally_of
+from weakly.methods.base import Recording, SimulatedAnnotator, run, size
 from weakly.model.intervals import EventArrays
-from weakly.studies.plan.decision import SENSES
+from weakly.studies.plan.decision import SENSES, PilotVariation
 from weakly.studies.plan.plan_result import break_even_words
-from weakly.studies.plan.uncertainty import PilotVariation
 
 #: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
 NUMBERS = (

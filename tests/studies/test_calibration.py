@@ -68,7 +68,7 @@ def test_the_stated_interval_is_the_one_that_happens():
 
 
 def test_items_hold_exactly_their_fraction():
-    from weakly.methods.simulated import event_fractions
+    from weakly.methods.base import event_fractions
 
     rng = np.random.default_rng(1)
     onset = 5 + 10 * np.arange(20)

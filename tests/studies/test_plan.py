@@ -15,10 +15,9 @@ import weakly as wk
 from weakly.base.results import Condition
 from weakly.methods import Bisection, Everything, Fixed, MethodOutcome, Nothing, Windows
 from weakly.methods.passes import from_to, group
-from weakly.studies.plan.decision import SENSES, choose
+from weakly.studies.plan.decision import SENSES, PilotVariation, choose
 from weakly.studies.plan.pilot import Pilot, within
 from weakly.studies.plan.planner import _range
-from weakly.studies.plan.uncertainty import PilotVariation
 
 PAPER = {"presence_criterion": 0.5, "recording_length": 100, "n_events": 1}
 WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
@@ -652,7 +651,7 @@ class TestNotKnown:
 
     def test_a_band_across_the_target_settles_nothing(self, paper):
         """What the choice was held to is met on the pilot, and may not be met elsewhere."""
-        from weakly.studies.plan.uncertainty import how_sure
+        from weakly.studies.plan.decision import how_sure
 
         ways = (MethodOutcome(Fixed(1.0), 0.5, 0.95, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0),)
         rng, parts = np.random.default_rng(0), np.ones((60, 1, 5))
@@ -700,7 +699,7 @@ class TestUncertainty:
     def test_the_optimism_is_that_of_the_choice(self, pilot):
         """With one way to choose from there is nothing to be optimistic about."""
         made = asking(pilot, presence_criterion=0.3, label="song", methods="fixed")
-        from weakly.studies.plan.uncertainty import how_sure
+        from weakly.studies.plan.decision import how_sure
 
         spread = PilotVariation.of(made.task, [made.recommended])
         alone = how_sure(made.task, spread, made.recommended, n_events=60)
@@ -716,7 +715,7 @@ class TestUncertainty:
 
     def test_each_unit_is_scored_by_the_choice_of_the_others(self, paper):
         """All together choose the first way (2 s wrong on average); without any of the first three, the second."""
-        from weakly.studies.plan.uncertainty import how_sure
+        from weakly.studies.plan.decision import how_sure
 
         ways = [
             MethodOutcome(Fixed(width), 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
@@ -729,7 +728,7 @@ class TestUncertainty:
 
     def test_the_band_is_of_the_way_that_is_recommended(self, paper):
         """What looks best but was refused (too much to hear, say) must not lend its wrong time."""
-        from weakly.studies.plan.uncertainty import how_sure
+        from weakly.studies.plan.decision import how_sure
 
         ways = [
             MethodOutcome(Fixed(width), 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)

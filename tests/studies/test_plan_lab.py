@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly.cli import app
 from weakly.methods import ByHand, Fixed, MethodOutcome, Nothing, Screening
-from weakly.methods.simulated import SimulatedAnnotator
+from weakly.methods.base import SimulatedAnnotator
 from weakly.model.intervals import fixed_segments
 from weakly.model.lengths import Lengths
 from weakly.studies.plan.decision import choose

@@ -12,11 +12,10 @@ from scipy import stats
 
 import weakly as wk
 from weakly.methods import Bisection, Fixed, Passes, Windows
-from weakly.methods.base import Recording
-from weakly.methods.halving import FIELDS, expected_bisection, expected_queries, levels
-from weakly.methods.model import B, MultiClassModel, R, RecordingModel, SingleEventModel
+from weakly.methods.base import Recording, SimulatedAnnotator, run
+from weakly.methods.bisection import FIELDS, expected_bisection, expected_queries, levels
+from weakly.methods.model import B, R, RecordingModel, SingleEventModel
 from weakly.methods.problem import LabelingProblem, round_lengths
-from weakly.methods.simulated import SimulatedAnnotator, run
 from weakly.model.answer_model import UNKNOWN, AnswerModels
 from weakly.model.intervals import EventArrays
 from weakly.model.lengths import Lengths
@@ -147,12 +146,16 @@ def test_classes_side_by_side_are_the_same_as_alone(design):
     rng, criteria = np.random.default_rng(5), AnswerModels.of(annotator=wk.Annotator(guess_rate=0.1, lapse_rate=0.2))
     lines = [crowded(rng, 6) for _ in range(3)]
     fits = [[events[events[:, 1] <= 3] for events, _ in line] for line in lines]
-    alone = [RecordingModel.of(EventArrays.of(each, lines[0].lengths), "") for each in fits]
-    both = MultiClassModel.of(alone)
+    timelines = {f"{k}": EventArrays.of(each, lines[0].lengths) for k, each in enumerate(fits)}
+    alone = [RecordingModel.of({name: each}, "") for name, each in timelines.items()]
+    both = RecordingModel.of(timelines, "")
     parts, part = [each.measure(design, criteria, 0.2) for each in alone], both.measure(design, criteria, 0.2)
-    for mine, one in zip(zip(*both.sums(part)), parts):
+    for name, mine, one in zip(timelines, zip(*both.sums(part)), parts):
         assert np.concatenate(mine) == pytest.approx(np.concatenate(one.sums), abs=1e-9)
-    per_recording = sum(one.base[model.unit] for model, one in zip(alone, parts))
+        assert np.concatenate(both.only(name).measure(design, criteria, 0.2).sums) == pytest.approx(
+            np.concatenate(one.sums), abs=1e-9
+        )
+    per_recording = sum(model.in_recordings(one.base) for model, one in zip(alone, parts))
     assert both.in_recordings(part.base) == pytest.approx(per_recording, abs=1e-9)
 
 
@@ -180,8 +183,8 @@ def test_silence_far_from_events_is_not_near_them(design, criterion):
     row = []
     for far in (0.0, 768.0):  # whole segments of every length above
         lines = {name: EventArrays.of([each + far for each in own], 128.0 + 2 * far) for name, own in alone.items()}
-        models = {name: RecordingModel.of(line, "") for name, line in lines.items()}
-        task = LabelingProblem(models, AnswerModels.of(presence_criterion=criterion), wk.Cost(), wk.Lengths.fixed(1.0))
+        model = RecordingModel.of(lines, "")
+        task = LabelingProblem(model, AnswerModels.of(presence_criterion=criterion), wk.Cost(), wk.Lengths.fixed(1.0))
         row.append(design.expected(task))
     assert row[1].overlap_accuracy == pytest.approx(row[0].overlap_accuracy, abs=1e-9)
     assert row[1].wrong_time == pytest.approx(row[0].wrong_time, abs=1e-6)
@@ -195,7 +198,7 @@ def test_what_lies_between_events_is_only_counted():
     line = EventArrays.of([*lines, []], 303.7)
     who = wk.Annotator(presence_criterion=0.4, guess_rate=0.1, lapse_rate=0.1)
     design = Windows(2.0, hop=0.5, votes=3)
-    raw, base = RecordingModel.of(line, "").measure(design, AnswerModels.of(annotator=who)).sums
+    raw, base = RecordingModel.of({"a": line}, "").measure(design, AnswerModels.of(annotator=who)).sums
     found = wk.evaluate(line, segment_length=2.0, hop=0.5, votes=3, annotator=who, phase=0)
     tally = next(iter(found.tallies.values()))
     for name in ("tp", "fp", "fp_outside", "n_found"):
@@ -260,8 +263,8 @@ def test_halving_on_drawn_recordings_says_its_error():
         line = [np.sort(np.random.default_rng([shift, k]).uniform(0, 40, 3)) for k in range(60)]
         d = lengths.draw(180, np.random.default_rng([shift, 99])).reshape(60, 3)
         bounds = [np.column_stack((on, np.minimum(on + each, 40.0))) for on, each in zip(line, d)]
-        where = RecordingModel.of(EventArrays.of(bounds, 40.0), "", drawn=True)
-        task = LabelingProblem({"x": where}, AnswerModels.of(presence_criterion=0.3), wk.Cost(), lengths)
+        where = RecordingModel.of({"x": EventArrays.of(bounds, 40.0)}, "", drawn=True)
+        task = LabelingProblem(where, AnswerModels.of(presence_criterion=0.3), wk.Cost(), lengths)
         rows.append(Bisection(0.5, start_length=4.0).expected(task))
     spread, said = np.std([row.wrong_time for row in rows], ddof=1), np.mean([row.wrong_time_se for row in rows])
     assert 0.5 < spread / said < 2.0

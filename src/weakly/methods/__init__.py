@@ -4,16 +4,25 @@ A way is a :class:`Method`, one file each; :data:`METHODS` lists them by the nam
 an object of your own to :func:`weakly.queries` and :func:`weakly.plan`, or :func:`register` its class under its name.
 """
 
-from .base import AnswerHistory, Labels, Method, Recording, Session
-from .bisection import Bisection, best_start
+from .base import (
+    AnswerHistory,
+    Labels,
+    Method,
+    Outcome,
+    Recording,
+    Session,
+    SimulatedAnnotator,
+    event_fractions,
+    run,
+)
+from .bisection import Bisection
 from .by_hand import ByHand, Screening
-from .change_point import ChangePoint, Prototypes, active_learning, change_score
-from .fixed import Everything, Fixed, Nothing, Oracle
+from .change_point import ChangePoint, active_learning, change_score
+from .fixed import Everything, Fixed, Nothing, Oracle, Windows
 from .information import Information
+from .model import score, tally
 from .passes import Passes
 from .problem import LabelingProblem, MethodOutcome
-from .simulated import Outcome, SimulatedAnnotator, event_fractions, run, score, tally
-from .windows import Windows
 
 #: Every way to label by its name, in the order of tables.
 METHODS: dict[str, type[Method]] = {}
@@ -43,14 +52,12 @@ __all__ = [
     "Oracle",
     "Outcome",
     "Passes",
-    "Prototypes",
     "Recording",
     "Screening",
     "Session",
     "SimulatedAnnotator",
     "Windows",
     "active_learning",
-    "best_start",
     "change_score",
     "event_fractions",
     "register",

@@ -1,4 +1,5 @@
-"""The one contract of every query method: a recording and the answers so far in, the next segments out.
+"""The one contract of every query method: a recording and the answers so far in, the next segments out; and the run of
+any method against a simulated annotator.
 
 A method holds no state. What it asks next is a function of the recording and of what was answered, so a simulated
 annotator, a person in front of a tool, and a campaign that is resumed after a crash are all served by the same lines.
@@ -6,6 +7,7 @@ annotator, a person in front of a tool, and a campaign that is resumed after a c
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -17,8 +19,9 @@ from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.results import seconds
+from ..model.annotator import TIE, Annotator, PresenceRule
+from ..model.answer_model import AnswerModels
 from ..model.intervals import Features, Intervals, as_intervals, duration, merge
-from ..model.placement import Placement
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -121,8 +124,7 @@ class Method(ABC):
 
     >>> import numpy as np
     >>> import weakly as wk
-    >>> from weakly.methods.base import Method, Recording
-    >>> from weakly.methods.simulated import SimulatedAnnotator, run
+    >>> from weakly.methods.base import Method, Recording, SimulatedAnnotator, run
     >>> class SecondHalfLater(Method):
     ...     name, follows_answers = "second-half-later", True
     ...     def next(self, recording, asked):
@@ -253,9 +255,7 @@ class Method(ABC):
 
     def sums(self, problem: LabelingProblem) -> Sums:
         """What it makes of the recordings of a plan: by simulation, unless a class knows better."""
-        from .simulated import simulated_sums
-
-        return simulated_sums(self, problem)
+        return problem.simulated_sums(self)
 
     def expected(self, problem: LabelingProblem) -> MethodOutcome:
         """How good its labels become and how much work they are."""
@@ -285,52 +285,7 @@ def enough(budget: int, recordings: Sequence[Recording]) -> None:
         raise InvalidInput(f"budget must be at least one query per recording ({len(recordings)}), got {budget}")
 
 
-class AtOnce(Method):
-    """A method that knows all its segments from the start, and labels each with its own answer."""
-
-    @abstractmethod
-    def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
-
-    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
-        """The segments not asked yet."""
-        return unasked(asked, self.segments(recording))
-
-
-class Placed(AtOnce):
-    """Segments that repeat from 0 to the end of every recording: worked out exactly by the engine."""
-
-    @abstractmethod
-    def placement(self, phase: float = 0.0) -> tuple[float, Placement] | None:
-        """The segments' length and where they lie, from this phase on; None where recordings differ in them."""
-
-    @property
-    def is_placed(self) -> bool:
-        """Unless recordings differ in them."""
-        return self.placement() is not None
-
-    @property
-    def is_simulated(self) -> bool:
-        """Only where recordings differ in their segments."""
-        return not self.is_placed
-
-    @property
-    def step(self) -> float:
-        """Seconds from one segment to the next."""
-        length, placement = self.placement() or (0.0, None)
-        return length if placement is None or placement.hop is None else placement.hop
-
-    @property
-    def windows_per_cell(self) -> int:
-        """How many segments cover a moment."""
-        return 1
-
-    def sums(self, problem: LabelingProblem) -> Sums:
-        """Exact, where segments lie alike in all recordings."""
-        return problem.placed_sums(self) if self.is_placed else super().sums(problem)
-
-
-class Counted:
+class _Counted:
     """What was asked so far, in numbers."""
 
     asked: AnswerHistory
@@ -347,7 +302,7 @@ class Counted:
 
 
 @dataclass
-class Session(Counted):
+class Session(_Counted):
     """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
 
     Examples
@@ -385,22 +340,29 @@ def key(segments: Intervals) -> list[tuple[int, int]]:
     return [(round(a * 1e6), round(b * 1e6)) for a, b in segments.tolist()]
 
 
-def answers_by_segment(asked: AnswerHistory) -> dict[tuple[int, int], float]:
-    """The answer to each segment: the majority of its answers, NaN where they tie or none is sure."""
+def answers_by_segment(asked: AnswerHistory, lead: int = 1) -> dict[tuple[int, int], float]:
+    """The answer to each segment that is settled: the one that leads by so many; NaN where so many are unsure, or, if
+    one is enough, where they tie."""
     given: dict[tuple[int, int], list[float]] = {}
     for segment, present in zip(key(asked.segments), asked.present.tolist()):
         given.setdefault(segment, []).append(present)
-    return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in given.items()}
+    if lead == 1:
+        return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in given.items()}
+    return {segment: verdict(values, lead) for segment, values in given.items() if _is_settled(values, lead)}
 
 
-def verdict(values: Any) -> float:
-    """The majority of answers; NaN where they tie or none is sure.
+def verdict(values: Any, lead: int = 1) -> float:
+    """The answer that leads by so many; NaN where none does.
 
     >>> verdict([1, 1, 0]), verdict([1, 0])
     (1.0, nan)
     """
-    ayes, noes = sum(value == 1 for value in values), sum(value == 0 for value in values)
-    return float("nan") if ayes == noes else float(ayes > noes)
+    ahead = sum(value == 1 for value in values) - sum(value == 0 for value in values)
+    return float(ahead > 0) if abs(ahead) >= lead else float("nan")
+
+
+def _is_settled(values: list[float], lead: int) -> bool:
+    return not math.isnan(verdict(values, lead)) or sum(map(math.isnan, values)) >= lead
 
 
 def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:
@@ -412,5 +374,102 @@ def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:
 def unasked(asked: AnswerHistory, segments: Intervals) -> Intervals:
     """Those of the segments that were not asked yet."""
     known = set(key(asked.segments))
-    found: Intervals = segments[np.array([segment not in known for segment in key(segments)], dtype=bool)]
-    return found
+    return np.asarray(segments[[segment not in known for segment in key(segments)]]).reshape(-1, 2)
+
+
+def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+    """The largest share of one event in each segment; events are sorted and disjoint.
+
+    >>> event_fractions(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [3.0, 4.0]])).tolist()
+    [0.5, 0.0]
+    """
+    most = np.zeros(len(segments))
+    for rows in range(0, len(segments), 4096):  # keeps the table of segments by events small
+        part = segments[rows : rows + 4096]
+        near = events[(events[:, 1] > part[:, 0].min()) & (events[:, 0] < part[:, 1].max())]
+        if len(near):
+            shared = np.minimum(near[:, 1], part[:, 1:]) - np.maximum(near[:, 0], part[:, :1])
+            most[rows : rows + 4096] = (np.maximum(0.0, shared) / (near[:, 1] - near[:, 0])).max(axis=1)
+    return most
+
+
+class SimulatedAnnotator:
+    """Somebody who answers segments by the true events: a criterion, guesses, lapses, flips, votes; or a rule.
+
+    Parameters
+    ----------
+    annotator : an :class:`~weakly.Annotator`, a criterion, a law, or text of one. A law of criteria is drawn from once
+        for each voter: a criterion belongs to a person, guesses and lapses to a segment.
+    rule : a presence rule, or its text, instead of the annotator's criterion.
+    rng : seed or generator.
+
+    Examples
+    --------
+    >>> SimulatedAnnotator(0.5)(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [2.5, 4.0]])).tolist()
+    [1.0, 0.0]
+    """
+
+    def __init__(self, annotator: Any = 0.5, *, rule: PresenceRule | str | None = None, rng: Any = None) -> None:
+        models = AnswerModels.of(annotator=annotator)
+        if len(models) != 1:
+            raise InvalidInput(f"annotator must be one person here, got {models.name}")
+        self.annotator = models.members[0].annotator or Annotator()
+        self.rule = models.rule if rule is None else AnswerModels.of(rule=rule).as_rule
+        self._rng = np.random.default_rng(rng)
+        voters = self.annotator.votes[1] if self.annotator.votes else 1
+        law = self.annotator.presence_criterion
+        self.criteria = (
+            np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
+        )
+
+    def __call__(self, events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+        """The answers to the segments of a recording with these events: 1 present, 0 absent."""
+        if len(segments) == 0:
+            return np.empty(0)
+        who = self.annotator
+        if self.rule is not None:
+            each = self.rule.is_present(event=events[None], segment=segments[:, None])
+            met = np.repeat(np.any(each, axis=1)[:, None], len(self.criteria), axis=1)
+        else:
+            h = event_fractions(events, segments)
+            met = (h[:, None] > 0) & (h[:, None] >= self.criteria * (1 - TIE))
+        chance = who.guess_rate + (1 - who.guess_rate - who.lapse_rate) * met
+        chance = chance + who.flip_rate * (1 - 2 * chance)
+        said = self._rng.random(met.shape) < chance if who.is_noisy else met
+        need = who.votes[0] if who.votes else 1
+        return np.asarray(said.sum(axis=1) >= need, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Outcome(_Counted):
+    """What came of one recording: the labels, what was asked, and what was answered."""
+
+    recording: Recording
+    labels: Labels
+    asked: AnswerHistory
+
+
+def run(
+    method: Method, recording: Recording, annotator: Callable[[Intervals, Intervals], NDArray[np.float64]], *,
+    most_queries: int | None = None, earlier: Sequence[Outcome] = (),
+) -> Outcome:  # fmt: skip
+    """The outcome of a method on a recording whose events are known, with a simulated annotator.
+
+    ``earlier`` are the outcomes of the campaign so far, from which the method may have learned.
+
+    Examples
+    --------
+    >>> from weakly.methods.bisection import Bisection
+    >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
+    >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))
+    >>> outcome.n_queries, outcome.labels.events.tolist()
+    (7, [[2.0, 3.0]])
+    """
+    if recording.events is None:
+        raise InvalidInput(f"recording {recording.name!r}: a simulated annotator needs the true events")
+    session = Session(method.among({one.recording.name: (one.recording, one.asked) for one in earlier}), recording)
+    while len(segments := session.next()):
+        if most_queries is not None and session.n_queries + len(segments) > most_queries:
+            break
+        session.answer(annotator(recording.events, segments), segments=segments)
+    return Outcome(recording, session.labels, session.asked)

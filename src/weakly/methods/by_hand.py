@@ -19,8 +19,8 @@ import numpy as np
 
 from ..base.symbols import check
 from ..model.intervals import Intervals, fixed_segments, merge
-from .base import AnswerHistory, Method, Placed, Recording, Words, required, size, unasked
-from .fixed import Fixed
+from .base import AnswerHistory, Method, Recording, Words, required, size, unasked
+from .fixed import Fixed, Placed
 from .model import B, Floats, R, Sums
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ByHand(Method):
     def sums(self, problem: LabelingProblem) -> Sums:
         """Exact but for events that begin or end with their recording, whose outer edges nobody can miss."""
         whole = Fixed(problem.model.longest)
-        marked = [self._marked(problem, label, whole, always=True) for label in problem.models]
+        marked = [self._marked(problem, label, whole, always=True) for label in problem.labels]
         raw, base = (np.stack(each) for each in zip(*marked))
         return Sums(raw, base, 0.0, 0.0, reviewed=problem.model.time, marks=float(raw[:, R["n_found"]].sum()))
 
@@ -76,7 +76,7 @@ class ByHand(Method):
         self, problem: LabelingProblem, label: str, design: Placed, *, always: bool = False
     ) -> tuple[Floats, Floats]:
         """The measures of one class if events that the design finds are marked, or all of them."""
-        each = problem.models[label].per_event(design, problem.criteria)
+        each = problem.model.only(label).per_event(design, problem.criteria)
         d, heard = each.base[:, B["event_time"]], np.minimum(each.raw[:, R["n_found"]], 1.0)
         found = each.weight * (1 - self._missed(problem)) * (np.where(d > 0, 1.0, 0.0) if always else heard)
         error = float(np.sum(found * np.minimum(self.mark_spread, _CAREFUL * d))) * math.sqrt(2 / math.pi)
@@ -128,7 +128,7 @@ class Screening(ByHand):
         """What is screened out is lost; a run of present segments is taken to belong to one event."""
         screen = Fixed(self.segment_length)
         first = screen.sums(problem)
-        marked = [self._marked(problem, label, screen) for label in problem.models]
+        marked = [self._marked(problem, label, screen) for label in problem.labels]
         raw, base = (np.stack(each) for each in zip(*marked))
         runs, present = float(first.raw[:, R["n_found"]].sum()), float(first.raw[:, R["n_present"]].sum())
         reviewed = min(self.segment_length * (present + 2 * runs), problem.model.time)

@@ -26,13 +26,14 @@ from ..base.symbols import choice, positive
 from ..model.intervals import Features, Intervals
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import NO_SIGNAL, SignalPrior
-from .base import AnswerHistory, AtOnce, Labels, Recording, enough
-from .simulated import Outcome, run
+from .base import AnswerHistory, Outcome, Recording, enough, run
+from .fixed import AtOnce
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
 WINDOWS = (0.1, 0.2, 0.4, 0.8)
 STEP = 0.02  # seconds
+_HEARD = 10  # rows of features, present and absent, before they are learned from
 _WEIGHTS = np.linspace(0.0, 4.0, 41)
 _MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
 _kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
@@ -303,58 +304,6 @@ class SharedBudget(AtOnce):
 
 
 @dataclass(frozen=True)
-class Prototypes:
-    """Means and variances of the rows of present and of absent segments: all that the model remembers.
-
-    Sums are kept, so that recordings can be added one by one and in any order.
-    """
-
-    count: tuple[float, float] = (0.0, 0.0)  # absent, present
-    total: Any = None  # (2, dimensions)
-    square: Any = None
-
-    def learn(self, features: Features, labels: Labels) -> Prototypes:
-        """The model after one more answered recording."""
-        rows = prepare(features)
-        side = _side(features.times, labels)
-        count = np.array(self.count)
-        total = np.zeros((2, rows.shape[1])) if self.total is None else self.total.copy()
-        square = np.zeros((2, rows.shape[1])) if self.square is None else self.square.copy()
-        for k in (0, 1):
-            mine = rows[side == k]
-            count[k] += len(mine)
-            total[k] += mine.sum(axis=0)
-            square[k] += (mine**2).sum(axis=0)
-        return replace(self, count=(float(count[0]), float(count[1])), total=total, square=square)
-
-    @property
-    def ready(self) -> bool:
-        """Whether both present and absent time was heard."""
-        return min(self.count) >= 10
-
-    def probability(self, features: Features) -> NDArray[np.float64]:
-        """The chance that the sound is there at each time: a linear rule between the two prototypes."""
-        rows = prepare(features)
-        n = np.array(self.count)[:, None]
-        mean = self.total / n
-        spread = (self.square - n * mean**2).sum(axis=0) / n.sum() + 0.05 * float(rows.var())
-        weight = (mean[1] - mean[0]) / spread
-        score = (rows - mean.mean(axis=0)) @ weight
-        # The rows of a frame are not independent: their evidence is scaled to what the prototypes themselves differ by.
-        gap = float((mean[1] - mean[0]) @ weight)
-        found: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30)))
-        return found
-
-
-def _side(times: NDArray[np.float64], labels: Labels) -> NDArray[np.int64]:
-    """1 where the labels say present, 0 where they say absent, -1 elsewhere."""
-    index = np.searchsorted(labels.segments[:, 0], times, side="right") - 1
-    value = labels.present[np.maximum(index, 0)]
-    known = (index >= 0) & ~np.isnan(value) & (times <= labels.segments[np.maximum(index, 0), 1])
-    return np.where(known, np.nan_to_num(value), -1).astype(np.int64)
-
-
-@dataclass(frozen=True)
 class LearnedChangePoint(ChangePoint):
     """Change points of a model that learns from the answers so far, for ``batch`` recordings at a time.
 
@@ -372,25 +321,39 @@ class LearnedChangePoint(ChangePoint):
         return replace(self, campaign=campaign)
 
     @cached_property
-    def model(self) -> Prototypes:
-        """What the answers taught."""
-        model = Prototypes()
+    def learned(self) -> tuple[Any, Any, Any]:
+        """How many rows of features were absent and present, their sums and the sums of their squares."""
+        count, total, square = np.zeros((2, 1)), np.zeros(1), np.zeros(1)
         for recording, asked in self.campaign.values():
             if len(asked):
-                order = np.argsort(asked.segments[:, 0], kind="stable")
-                labels = Labels(asked.segments[order], asked.present[order])
-                model = model.learn(recording.known_features(), labels)
-        return model
+                features = recording.known_features()
+                rows, side = prepare(features), _side(features.times, asked)
+                both = [rows[side == k] for k in (0, 1)]
+                count = count + np.array([[len(mine)] for mine in both])
+                total = total + np.stack([mine.sum(axis=0) for mine in both])
+                square = square + np.stack([(mine**2).sum(axis=0) for mine in both])
+        return count, total, square
+
+    def probability(self, features: Features) -> NDArray[np.float64]:
+        """The chance that the sound is there at each time: a linear rule between the two means."""
+        rows, (n, total, square) = prepare(features), self.learned
+        mean = total / n
+        spread = (square - n * mean**2).sum(axis=0) / n.sum() + 0.05 * float(rows.var())
+        weight = (mean[1] - mean[0]) / spread
+        score = (rows - mean.mean(axis=0)) @ weight
+        # The rows of a frame are not independent: their evidence is scaled to what the means themselves differ by.
+        gap = float((mean[1] - mean[0]) @ weight)
+        return np.asarray(1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30))))
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The segments between the most prominent changes of the model's probability, for the recordings in turn."""
         waiting = [name for name, (_, theirs) in self.campaign.items() if not len(theirs)]
         if len(asked) or recording.name in waiting[self.batch :]:
             return np.empty((0, 2))
-        if not self.model.ready:
+        if self.learned[0].min() < _HEARD:
             return self.segments(recording)
         features = recording.known_features()
-        times, _ = peaks(self.model.probability(features)[:, None], features.times, windows=self.windows)
+        times, _ = peaks(self.probability(features)[:, None], features.times, windows=self.windows)
         inside = times[apart(times, recording.length, self.shortest)]
         return partition(inside[: (self.n_queries or 1) - 1], recording.length)
 
@@ -399,20 +362,22 @@ class LearnedChangePoint(ChangePoint):
         return -(-sum(len(theirs) > 0 for _, theirs in self.campaign.values()) // self.batch)
 
 
-def active_learning(
-    recordings: Sequence[Recording],
-    annotator: Any,
-    *,
-    n_queries: int,
-    windows: tuple[float, ...] = WINDOWS,
-    rng: Any = None,
-) -> list[Outcome]:
-    """The outcomes of change-point queries with a model that learns from each answered recording.
+def _side(times: NDArray[np.float64], asked: AnswerHistory) -> NDArray[np.int64]:
+    """1 where the answers say present, 0 where they say absent, -1 elsewhere."""
+    order = np.argsort(asked.segments[:, 0], kind="stable")
+    segments, present = asked.segments[order], asked.present[order]
+    index = np.searchsorted(segments[:, 0], times, side="right") - 1
+    value = present[np.maximum(index, 0)]
+    known = (index >= 0) & ~np.isnan(value) & (times <= segments[np.maximum(index, 0), 1])
+    return np.where(known, np.nan_to_num(value), -1).astype(np.int64)
 
-    Recordings are asked in a random order; the outcomes come in the order of the recordings.
-    """
+
+def active_learning(
+    recordings: Sequence[Recording], annotator: Any, *, n_queries: int, rng: Any = None
+) -> list[Outcome]:
+    """The outcomes of change points that learn from each answered recording, asked in a random order."""
     order = np.random.default_rng(rng).permutation(len(recordings)).tolist()
-    method, outcomes = LearnedChangePoint(n_queries=n_queries, windows=windows), list[Outcome]()
+    method, outcomes = LearnedChangePoint(n_queries=n_queries), list[Outcome]()
     for i in order:
         outcomes.append(run(method, recordings[i], annotator, earlier=outcomes))
     return [outcomes[order.index(i)] for i in range(len(recordings))]

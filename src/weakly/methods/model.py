@@ -1,4 +1,5 @@
-r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere; and the
+score of labels that were made.
 
 Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
 is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
@@ -9,9 +10,10 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +21,17 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..base.parallel import checkpoint
+from ..base.results import METRICS
 from ..engine.scoring import measure
-from ..engine.tally import EXPOSURE, SCORES
+from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
+from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
+from ..model.cost import Cost
 from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from ..model.placement import Placement
-from .base import Placed
-from .halving import FIELDS, expected_bisection, expected_queries
+from .base import Labels, Outcome
+from .fixed import Placed
 
 Floats = NDArray[np.float64]
 R = {name: k for k, name in enumerate(SCORES)}
@@ -34,7 +39,6 @@ B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
-_LEAVES = 100_000  # leaves that drawn events may meet; with more, fewer recordings tell what halving asks
 _gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
@@ -119,39 +123,74 @@ def _shortened(timelines: EventArrays, hop: float, reach: int) -> tuple[EventArr
 
 @dataclass(frozen=True)
 class RecordingModel:
-    """Recordings whose events are known, a pilot's or drawn ones; those without events count by their lengths."""
+    """Recordings whose events are known, a pilot's or drawn ones, one class after another: every way is measured once
+    for all classes. Recordings without events of a class count by their lengths."""
 
-    full: EventArrays  # recordings with events
+    full: EventArrays  # recordings with events, class by class
     silent: EventArrays  # one for each length of recordings without
-    weight: Floats
-    unit: NDArray[np.int64]  # of every recording
+    weight: Floats  # of both
+    has_events: NDArray[np.bool_]  # (classes, recordings)
+    quiet: Floats  # (classes, lengths): how many recordings without events of the class are so long
+    lengths: Floats  # of every recording
+    labels: tuple[str, ...]
     described: str
     drawn: bool = False
 
     @classmethod
-    def of(cls, timelines: EventArrays, described: str, *, drawn: bool = False, silent: float = 0.0) -> RecordingModel:
-        """From timelines; ``silent`` more recordings, as long as the first, hold no event."""
-        counts = timelines.counts
-        some = counts > 0
-        starts = np.concatenate(([0], np.cumsum(counts[some]))).astype(np.int64)
-        full = EventArrays(timelines.bounds, starts, timelines.lengths[some])
-        lengths, group, times = np.unique(timelines.lengths[~some], return_inverse=True, return_counts=True)
-        times = times.astype(np.float64)
+    def of(
+        cls, timelines: Mapping[str, EventArrays], described: str, *, drawn: bool = False, silent: float = 0.0
+    ) -> RecordingModel:
+        """From the timelines of every class; ``silent`` more recordings, as long as the first, hold no event."""
+        every = list(timelines.values())
+        some, lengths = np.array([each.counts > 0 for each in every]), every[0].lengths
+        widths, kind = np.unique(lengths, return_inverse=True)
+        quiet = np.array([np.bincount(kind.ravel()[~there], minlength=len(widths)) for there in some], dtype=float)
+        widths, quiet = widths[quiet.any(axis=0)], quiet[:, quiet.any(axis=0)]
         if silent > 0:
-            lengths, times = np.append(lengths, timelines.lengths[0]), np.append(times, silent)
-        unit = np.empty(len(timelines), dtype=np.int64)
-        unit[some], unit[~some] = np.arange(some.sum()), some.sum() + group.ravel()
-        return cls(full, _silent(lengths), np.concatenate((np.ones(int(some.sum())), times)), unit, described, drawn)
+            widths, quiet = np.append(widths, lengths[0]), np.append(quiet, [[silent]], axis=1)
+        full = EventArrays(
+            np.concatenate([each.bounds for each in every]),
+            np.concatenate(([0], np.cumsum(np.concatenate([each.counts[there] for each, there in zip(every, some)])))),
+            np.concatenate([lengths[there] for there in some]),
+        )
+        weight = np.concatenate((np.ones(len(full)), quiet.sum(axis=0)))
+        return cls(full, _silent(widths), weight, some, quiet, lengths, tuple(timelines), described, drawn)
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """Where each class begins among the recordings with events, and the end."""
+        return np.concatenate(([0], np.cumsum(self.has_events.sum(axis=1))))
+
+    def only(self, *labels: str) -> RecordingModel:
+        """The same recordings for some of the classes."""
+        if labels == self.labels:
+            return self
+        rows = [self.labels.index(label) for label in labels]
+        kept = np.concatenate([np.arange(self.first[c], self.first[c + 1]) for c in rows])
+        quiet = self.quiet[rows]
+        asked = quiet.any(axis=0)
+        weight = np.concatenate((self.weight[kept], quiet[:, asked].sum(axis=0)))
+        return replace(
+            self, full=_some(self.full, kept), silent=_silent(self.silent.lengths[asked]), weight=weight,
+            has_events=self.has_events[rows], quiet=quiet[:, asked], labels=labels,
+        )  # fmt: skip
+
+    @cached_property
+    def _once(self) -> tuple[Floats, Floats]:
+        """The lengths of all recordings, as the first class has them, and how often each counts."""
+        n, asked = self.first[1], self.quiet[0] > 0
+        lengths = np.concatenate((self.full.lengths[:n], self.silent.lengths[asked]))
+        return lengths, np.concatenate((self.weight[:n], self.quiet[0][asked]))
 
     @property
     def count(self) -> float:
         """Recordings."""
-        return float(self.weight.sum())
+        return float(self._once[1].sum())
 
     @property
     def time(self) -> float:
         """Their seconds."""
-        return float((np.concatenate((self.full.lengths, self.silent.lengths)) * self.weight).sum())
+        return float((self._once[0] * self._once[1]).sum())
 
     @property
     def longest(self) -> float:
@@ -186,89 +225,45 @@ class RecordingModel:
 
     def part(self, step: int) -> RecordingModel:
         """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
-        kept = np.arange(0, len(self.full), step)
-        counts = self.full.counts
-        rows = np.isin(self.full.owner, kept)
-        starts = np.concatenate(([0], np.cumsum(counts[kept]))).astype(np.int64)
-        few = EventArrays(self.full.bounds[rows], starts, self.full.lengths[kept])
-        weight = np.concatenate((np.full(len(kept), len(self.full) / len(kept)), self.weight[len(self.full) :]))
-        return RecordingModel(few, self.silent, weight, np.arange(len(kept)), self.described, self.drawn)
-
-
-@dataclass(frozen=True)
-class MultiClassModel:
-    """The recordings of several classes side by side: every way is measured once for all of them."""
-
-    all: RecordingModel  # with events class by class; without, each length once
-    first: NDArray[np.int64]  # where each class begins, and the end
-    silent: Floats  # how many recordings without events of the class (rows) have each length
-    units: tuple[NDArray[np.int64], ...]  # of every recording, among those of the class
-
-    @classmethod
-    def of(cls, models: Sequence[RecordingModel]) -> MultiClassModel:
-        """From those of each class."""
-        first = np.concatenate(([0], np.cumsum([len(each.full) for each in models])))
-        units = tuple(each.unit for each in models)
-        if len(models) == 1:
-            return cls(models[0], first, models[0].weight[None, first[1] :], units)
-        counts = np.concatenate([each.full.counts for each in models])
-        bounds, lengths = (np.concatenate([getattr(m.full, x) for m in models]) for x in ("bounds", "lengths"))
-        full = EventArrays(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
-        lengths = np.unique(np.concatenate([each.silent.lengths for each in models]))
-        silent = np.zeros((len(models), len(lengths)))
-        for row, each in zip(silent, models):
-            row[np.searchsorted(lengths, each.silent.lengths)] = each.weight[len(each.full) :]
-        weight = np.concatenate([*(each.weight[: len(each.full)] for each in models), silent.sum(axis=0)])
-        line = RecordingModel(full, _silent(lengths), weight, np.empty(0, dtype=np.int64), models[0].described)
-        return cls(line, first, silent, units)
-
-    def measure(self, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> Measured:
-        """Fixed segments or windows."""
-        return self.all.measure(design, criteria, phase)
+        ends = list(pairwise(self.first))
+        kept = np.concatenate([np.arange(a, b, step) for a, b in ends])
+        times = [np.full(-(-(b - a) // step), (b - a) / max(1, -(-(b - a) // step))) for a, b in ends]
+        weight = np.concatenate((*times, self.weight[len(self.full) :]))
+        there = np.isin(np.arange(len(self.full)), kept)
+        has_events = self.has_events.copy()
+        has_events[self.has_events] = there
+        return replace(self, full=_some(self.full, kept), weight=weight, has_events=has_events)
 
     def sums(self, part: Measured) -> tuple[Floats, Floats]:
         """Over the recordings of each class."""
-        return self._sums(part.raw), self._sums(part.base)
+        return self.per_class(part.raw), self.per_class(part.base)
 
-    def _sums(self, values: Floats) -> Floats:
-        n, parts = self.first[-1], (-1, *(1,) * (values.ndim - 1))
-        full, quiet = self.all.weight[:n].reshape(parts) * values[:n], values[n:]
+    def per_class(self, values: Floats) -> Floats:
+        """The sums of something measured over the recordings of each class."""
+        n, shape = len(self.full), (-1, *(1,) * (values.ndim - 1))
+        full, quiet = self.weight[:n].reshape(shape) * values[:n], values[n:]
         made = []
-        for first, last, times in zip(self.first[:-1], self.first[1:], self.silent):
-            rows = np.concatenate((full[first:last], times.reshape(parts) * quiet))
+        for (first, last), times in zip(pairwise(self.first), self.quiet):
+            rows = np.concatenate((full[first:last], times.reshape(shape) * quiet))
             made.append(np.cumsum(rows, axis=0)[-1])  # one after the other, where sum() would add in pairs
         return np.array(made)
 
     def in_recordings(self, values: Floats) -> Floats:
         """The sums over the classes of each recording."""
-        n, (place, quiet, kind) = self.first[-1], self._places
-        made = [np.bincount(place, weights=each, minlength=len(quiet)) for each in values[:n].T]
-        return np.column_stack(made) + quiet[:, None] * np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+        n, silent = len(self.full), (~self.has_events).sum(axis=0)
+        place = np.nonzero(self.has_events)[1]
+        kind = np.where(silent > 0, np.searchsorted(self.silent.lengths, self.lengths), -1)
+        made = [np.bincount(place, weights=each, minlength=len(silent)) for each in values[:n].T]
+        silence = np.vstack((values[n:], np.zeros(values.shape[1])))[kind]
+        return np.asarray(np.column_stack(made) + silent[:, None] * silence)
 
-    @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-        """The recording of everything measured; in how many classes each is silent; and its length's place then."""
-        quiet, kind = np.zeros(len(self.units[0])), np.full(len(self.units[0]), -1)
-        place = []
-        for unit, n, times in zip(self.units, np.diff(self.first), self.silent):
-            some = unit < n
-            place.append(np.flatnonzero(some))
-            quiet += ~some
-            kind[~some] = np.flatnonzero(times)[unit[~some] - n]
-        return np.concatenate(place), quiet, kind
 
-    def halved(self, leaf: float, depth: int, criteria: AnswerModels, alone: Sums) -> tuple[Floats, Floats]:
-        """Halving of each class from every level, and the standard error of its wrong time; ``alone`` are the sums of
-        fixed segments as long as a leaf."""
-        full, silent = self.all.full, self.all.silent
-        leaves = float((full.bounds[:, 1] - full.bounds[:, 0]).sum()) / leaf + 2 * len(full.bounds)
-        step = int(leaves // _LEAVES) + 1
-        if self.all.drawn and step > 1 and step <= len(full):
-            return _as_leaves(self.all.part(step), alone, leaf, depth, criteria)
-        # Of few leaves each is visited: rounding then tells ways from their leaves, always in the same order.
-        way = expected_queries if criteria.is_monotone and (self.all.drawn or step > 1) else expected_bisection
-        line = np.concatenate([way(each, leaf, depth, criteria) for each in (full, silent) if len(each)])
-        return self._sums(line), _errors(line, self.all) if self.all.drawn else np.zeros(depth + 1)
+def _some(timelines: EventArrays, kept: NDArray[np.int64]) -> EventArrays:
+    """Some of the recordings, in order."""
+    counts = timelines.counts[kept]
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    rows = np.repeat(timelines.starts[kept] - starts[:-1], counts) + np.arange(starts[-1])
+    return EventArrays(timelines.bounds[rows], starts, timelines.lengths[kept])
 
 
 @dataclass(frozen=True)
@@ -282,6 +277,17 @@ class SingleEventModel:
         default="the exact expectation over where the one event of a recording lies, with segments from 0 to its end"
     )
     count: float = 1.0
+    labels: tuple[str, ...] = ("event",)
+    drawn: bool = False
+
+    def only(self, *labels: str) -> SingleEventModel:
+        """Itself: there is one class."""
+        return self
+
+    def sums(self, part: Measured) -> tuple[Floats, Floats]:
+        """Over the recordings of the one class."""
+        raw, base = part.sums
+        return raw[None], base[None]
 
     @property
     def time(self) -> float:
@@ -333,17 +339,8 @@ class SingleEventModel:
         few = np.asarray(self.lengths.quantile((np.arange(_FEW) + 0.5) / _FEW), dtype=np.float64)
         return replace(self, lengths=Lengths.sample(few))
 
-    def sums(self, part: Measured) -> tuple[Floats, Floats]:
-        """Over the recordings of the one class."""
-        raw, base = part.sums
-        return raw[None], base[None]
-
-    def halved(self, leaf: float, depth: int, criteria: AnswerModels, alone: Sums) -> tuple[Floats, Floats]:
-        """Halving from every level; what is asked, and with noise the labels too, on drawn recordings."""
-        return _as_leaves(self._drawn, alone, leaf, depth, criteria)
-
     @cached_property
-    def _drawn(self) -> RecordingModel:
+    def drawn_recordings(self) -> RecordingModel:
         """Recordings whose event lengths and starts are spread evenly: no seed, and little noise."""
         n = 800
         rng = np.random.default_rng(0)
@@ -352,37 +349,7 @@ class SingleEventModel:
         start = u * (self.longest - d)
         bounds = np.column_stack((start, np.minimum(start + d, self.longest)))
         timelines = EventArrays(bounds, np.arange(n + 1), np.full(n, self.longest))
-        return RecordingModel.of(timelines, "", silent=n * (1 - self.share) / self.share)
-
-
-def _as_leaves(
-    few: RecordingModel, exact: Sums, leaf: float, depth: int, criteria: AnswerModels
-) -> tuple[Floats, Floats]:
-    """Halving measured on a few recordings; without wrong answers its labels are those of the leaves, known exactly."""
-    way = partial(expected_queries, labels=few.drawn) if criteria.is_monotone else expected_bisection
-    each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
-    raw, base = exact.raw[0], exact.base[0]
-    line = np.einsum("u,u...->...", few.weight, each) * (base[B["n_recordings"]] / few.count)
-    if len(few.full):  # of the events that are known exactly as large a share as of the drawn ones
-        weight = few.weight[few.full.owner] * (base[B["n_recordings"]] / few.count)
-        for name, ground, drawn in (
-            ("tp", "event_time", np.sum(weight * np.diff(few.full.bounds).ravel())),
-            ("n_found", "n_events", weight.sum()),
-        ):
-            line[:, FIELDS.index(name)] *= base[B[ground]] / drawn
-    if criteria.is_monotone:
-        for name in ("tp", "fp", "fp_outside", "n_found"):
-            line[:, FIELDS.index(name)] = raw[R[name]]
-    return line[None], np.zeros(depth + 1) if criteria.is_monotone and not few.drawn else _errors(each, few)
-
-
-def _errors(line: Floats, where: RecordingModel) -> Floats:
-    """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
-    event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
-    tp, fp, elsewhere = (line[:, :, FIELDS.index(name)] for name in ("tp", "fp", "fp_outside"))
-    wrong, share = fp + elsewhere + event[:, None] - tp, (where.weight / where.count)[:, None]
-    mean = np.sum(share * wrong, axis=0)
-    return np.asarray(np.sqrt(np.sum(share * (wrong - mean) ** 2, axis=0) / where.count))
+        return RecordingModel.of({"event": timelines}, "", silent=n * (1 - self.share) / self.share)
 
 
 def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
@@ -478,3 +445,53 @@ def some_recordings(model: Model, drawn: int, known: int) -> EventArrays:
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
     return EventArrays.of([events[k] for k in picked], lengths[picked])
+
+
+def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRule | None = None) -> Tally:
+    """The tally of labels against the true events; time without an answer counts as absent.
+
+    An event is found if a present segment *that was heard* satisfies the rule on it, also where the labels are cut
+    more finely than the segments (overlapping windows).
+    """
+    sure = [~np.isnan(one.present) for one in labels]
+    result = of_labels(
+        timelines,
+        [one.segments[known] for one, known in zip(labels, sure)],
+        [one.present[known] for one, known in zip(labels, sure)],
+        rule=rule,
+    )
+    if all(one.noticed is None for one in labels):
+        return result
+    heard = [one.segments[one.present == 1] if one.noticed is None else one.noticed for one in labels]
+    found = of_labels(timelines, heard, [np.ones(len(one)) for one in heard], rule=rule)
+    result.sums[..., R["n_found"]] = found.sums[..., R["n_found"]]
+    result.products[..., -2:] = found.products[..., -2:]  # the squares that go with it
+    return result
+
+
+def score(
+    outcomes: Sequence[Outcome], *, presence_criterion: float | str | None = None,
+    rule: PresenceRule | str | None = None, cost: Any = None,
+) -> dict[str, float]:  # fmt: skip
+    """The words of results for the outcomes of one method: accuracies, recalls, wrong time, queries, seconds, cost.
+
+    Examples
+    --------
+    >>> from weakly.methods import Oracle, Recording, SimulatedAnnotator, run
+    >>> one = Recording("a", 10.0, events=np.array([[2.0, 3.0]]))
+    >>> row = score([run(Oracle(), one, SimulatedAnnotator(0.5))], presence_criterion=0.5)
+    >>> row["wrong_time"], row["event_recall"], row["n_queries"]
+    (0.0, 1.0, 3)
+    """
+    given = rule is not None or presence_criterion is not None
+    chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule if given else None
+    timelines = EventArrays.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
+    result = tally([one.labels for one in outcomes], timelines, rule=chosen)
+    values = result.metrics()
+    row = {word: float(values[word].item()) for name in METRICS for word in (name, f"{name}_se")}
+    row["n_queries"] = sum(one.n_queries for one in outcomes)
+    row["listened"] = sum(one.listened for one in outcomes)
+    row["cost"] = float((cost or Cost()).of(listened=row["listened"], n_queries=row["n_queries"]))
+    row["n_recordings"] = len(outcomes)
+    row["n_events"] = float(result.n_events.item())
+    return row

@@ -14,9 +14,8 @@ from ..base.errors import InvalidInput
 from ..base.results import format_length, percent, seconds
 from ..model.intervals import Intervals
 from .base import AnswerHistory, Method, Recording, Words, size
-from .bisection import Bisection, halved
+from .bisection import Bisection, halved, levels
 from .fixed import Fixed
-from .halving import levels
 from .model import B, Floats, R, Sums
 from .problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome, wrong_seconds
 
@@ -91,7 +90,7 @@ class Passes(Method):
         usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
         loss = table["wrong_time"] + np.where(usable, 0.0, problem.recording_length)
         order = np.lexsort((np.arange(problem.n_classes), problem.grid[loss.argmin(axis=1)]))
-        labels, designs, sums = list(problem.models), list[Method](), list[Sums]()
+        labels, designs, sums = list(problem.labels), list[Method](), list[Sums]()
         for n in range(2, min(len(labels), _MOST) + 1):
             picks, cuts = group(loss[order], n)
             if len(set(picks)) < n:
@@ -201,10 +200,10 @@ def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOu
             **{word: float(own[word][c, k]) for word in words},
             **{f"{word}_common": float(shared[word][c, 0]) for word in words},
         }
-        for c, (label, k) in enumerate(zip(problem.models, wrong.argmin(axis=1)))
+        for c, (label, k) in enumerate(zip(problem.labels, wrong.argmin(axis=1)))
     ]
     several = [row for row in rows if row.passes and row.passes[0][1].is_plain]
-    passes = [_told(common, (((*problem.models,), common.design),)), *(_told(row, row.passes) for row in several)]
+    passes = [_told(common, ((problem.labels, common.design),)), *(_told(row, row.passes) for row in several)]
     return {"per_class": table, "passes": passes, "words": _words(passes, problem.n_classes)}
 
 

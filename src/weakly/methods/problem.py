@@ -10,15 +10,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.parallel import in_order, threads
+from ..base.parallel import checkpoint, in_order, threads
 from ..base.results import WORDS, percent, seconds, to_jsonable
 from ..engine.tally import EXPOSURE, SCORES, Tally
+from ..model.annotator import Annotator
 from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
+from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
-from .base import Method, Placed
-from .fixed import Fixed
-from .model import B, Floats, Measured, Model, MultiClassModel, R, RecordingModel, SingleEventModel, Sums
+from .base import Method, Outcome, Recording, SimulatedAnnotator, run
+from .fixed import Fixed, Placed
+from .model import B, Floats, Measured, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -28,6 +30,8 @@ MAX_REPLAYS = 5  # times that people hear a recording
 COLUMNS = ("name", "method", "segment_length", *WORDS, "n_queries", "listened", "hours", "cost", "note")
 #: Two digits that people like, about 7 % apart: lengths are chosen among them.
 _ROUND = np.array([*range(10, 20), 20, 22, 24, 25, 26, 28, 30, 32, 35, 38, 40, 42, 45, 48, *range(50, 100, 5)])
+#: Recordings on which a plan runs a method, at least and at most, and their seconds; more if it follows no answers.
+_LEAST, _TRIED, _SECONDS, _MORE = 4, 12, 720.0, 16
 _MOST = 120  # lengths of fixed segments that are looked at
 _WORTH_THREADS = 20_000  # events from which threads pay
 
@@ -98,9 +102,9 @@ class MethodOutcome:
         return getattr(self.design, "votes", None)
 
     @property
-    def start_length(self) -> float | None:
-        """Seconds of the segments that halving begins with."""
-        return getattr(self.design, "start_length", None)
+    def length(self) -> float:
+        """The segment length; 0 for a way without segments."""
+        return self.segment_length or 0.0
 
     @property
     def passes(self) -> tuple[tuple[tuple[str, ...], Method], ...]:
@@ -157,7 +161,7 @@ def _told(design: Method) -> dict[str, Any]:
 class LabelingProblem:
     """Everything that the ways to label are compared on."""
 
-    models: dict[str, Model]
+    model: Model
     criteria: AnswerModels
     cost: Cost
     lengths: Lengths
@@ -176,14 +180,14 @@ class LabelingProblem:
         return self.slipping if several else self.criteria
 
     @property
-    def model(self) -> Model:
-        """The model of the first class: what all of them share."""
-        return next(iter(self.models.values()))
+    def labels(self) -> tuple[str, ...]:
+        """The classes that are asked for in one pass."""
+        return self.model.labels
 
     @property
     def n_classes(self) -> int:
-        """How many classes are asked for in one pass."""
-        return len(self.models)
+        """How many they are."""
+        return len(self.labels)
 
     @property
     def n_recordings(self) -> float:
@@ -202,11 +206,11 @@ class LabelingProblem:
 
     @cached_property
     def _exposure(self) -> Floats:
-        return self.all.sums(self.all.measure(Fixed(self.model.longest), self.criteria))[1]
+        return self.model.sums(self.model.measure(Fixed(self.model.longest), self.criteria))[1]
 
     def exposure(self, label: str) -> Floats:
         """What no design changes of one class, such as the seconds of its events, over all recordings."""
-        return np.asarray(self._exposure[list(self.models).index(label)])
+        return np.asarray(self._exposure[self.labels.index(label)])
 
     def ground(self, name: str) -> float:
         """The same of all classes."""
@@ -224,14 +228,7 @@ class LabelingProblem:
 
     def only(self, *labels: str) -> LabelingProblem:
         """The same work for some of the classes."""
-        return replace(self, models={label: self.models[label] for label in labels})
-
-    @cached_property
-    def all(self) -> SingleEventModel | MultiClassModel:
-        """All classes at once."""
-        if isinstance(self.model, SingleEventModel):
-            return self.model
-        return MultiClassModel.of([each for each in self.models.values() if isinstance(each, RecordingModel)])
+        return replace(self, model=self.model.only(*labels))
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
@@ -241,9 +238,9 @@ class LabelingProblem:
 
     def placed_sums(self, design: Placed) -> Sums:
         """The sums of segments or windows; what is heard serves all classes."""
-        measured = self.all.measure(design, self.answers_of(design))
-        raw, base = self.all.sums(measured)
-        error = _error(measured) if getattr(self.model, "drawn", False) else 0.0
+        measured = self.model.measure(design, self.answers_of(design))
+        raw, base = self.model.sums(measured)
+        error = _error(measured) if self.model.drawn else 0.0
         ticks = float(raw[:, R["n_present"]].sum()) if self.n_classes > 1 else 0.0
         heard, answers = float(base[0, B["listened"]]), float(base[0, B["n_segments"]])
         return Sums(raw, base, heard, error, answers=answers, ticks=ticks)
@@ -258,11 +255,11 @@ class LabelingProblem:
     def rows_of(self, designs: Sequence[Method], sums: Sequence[Sums]) -> list[MethodOutcome]:
         """Rows from sums over the classes, by the one tally of the house."""
         lengths = [getattr(design, "segment_length", None) for design in designs]
-        tally = Tally.empty(np.array(lengths, dtype=np.float64), ("plan",))
+        total = Tally.empty(np.array(lengths, dtype=np.float64), ("plan",))
         for k, each in enumerate(sums):
             raw, base = each.raw.sum(axis=0), each.base.sum(axis=0)
-            tally.accumulate(k, raw.reshape(1, 1, len(SCORES)), base.reshape(1, len(EXPOSURE)))
-        words = tally.metrics()
+            total.accumulate(k, raw.reshape(1, 1, len(SCORES)), base.reshape(1, len(EXPOSURE)))
+        words = total.metrics()
         widths = np.array([length or 0.0 for length in lengths])
         limits = widths / self.criteria.range[1] * (1 + 1e-9)
         beyond = 1 - self.lengths.partial_moments(limits)[0]
@@ -303,6 +300,52 @@ class LabelingProblem:
         if row.wrong_time >= self.event_time * (1 - 1e-9):
             notes.append("as much wrong time as if nothing were labelled present, or more")
         return notes
+
+    def simulated_sums(self, method: Method) -> Sums:
+        """What a plan expects of a method: it is run on some of the recordings, with a fixed seed.
+
+        Each of the criteria that the plan takes for possible answers every recording, with its weight. The standard
+        error is 0 where all recordings are known and answers certain.
+        """
+        n = int(np.clip(_SECONDS / self.recording_length, _LEAST, _TRIED)) * (1 if method.follows_answers else _MORE)
+        raws, bases, errors, tried = [], [], [], 0
+        for model in (self.model.only(label) for label in self.labels):
+            lines = some_recordings(model, n, n)
+            is_whole = isinstance(model, RecordingModel) and not model.drawn and len(lines) == round(model.count)
+            repeats = 1 if self.criteria.is_noiseless else -(-n // len(lines))
+            units = [unit for _ in range(repeats) for unit in self._tried(method, lines)]
+            raw, base = (np.stack(each) for each in zip(*units))
+            wrong = raw[:, :3].sum(axis=1) + base[:, B["event_time"]] - 2 * raw[:, 0]  # tp, fp, fp_outside
+            exact = is_whole and self.criteria.is_noiseless
+            errors.append(0.0 if exact else float(wrong.std(ddof=1) / np.sqrt(len(wrong))))
+            raws.append(raw.mean(axis=0) * model.count)
+            bases.append(base.mean(axis=0) * model.count)
+            tried = len(lines)
+        heard, answers = (
+            sum(column) if method.follows_answers else column[0]
+            for column in ([float(base[B[name]]) for base in bases] for name in ("listened", "n_segments"))
+        )
+        note = f"simulated on {tried:,} recordings"
+        return Sums(np.stack(raws), np.stack(bases), heard, float(np.hypot.reduce(errors)), note, answers)
+
+    def _tried(self, method: Method, lines: EventArrays) -> list[tuple[Floats, Floats]]:
+        """The measures of every recording, averaged over who may answer."""
+        rng = np.random.default_rng(0)
+        total = [(np.zeros(len(SCORES)), np.zeros(len(EXPOSURE))) for _ in range(len(lines))]
+        for weight, rule, low, high in self.answers_of(method).parts():
+            annotator = SimulatedAnnotator(Annotator(guess_rate=low, lapse_rate=1 - high), rule=rule, rng=rng)
+            earlier: list[Outcome] = []
+            for k, (events, length) in enumerate(lines):
+                checkpoint()
+                one = Recording(f"{k}", length, events=events)
+                done = run(method, one, annotator, earlier=earlier if method.learns else ())
+                earlier.append(done)
+                scored = tally([done.labels], EventArrays.of([events], length), rule=rule)
+                raw, base = scored.sums[0, 0], scored.base_sums[0]
+                base[[B["n_segments"], B["listened"]]] = done.n_queries, done.listened
+                total[k][0][:] += weight * raw
+                total[k][1][:] += weight * base
+        return total
 
     def limit(
         self, design: Method, *, positive: float, event_recall: float, note: str, n_queries: float = 0.0,
@@ -372,7 +415,7 @@ class LabelingProblem:
             from ..theory.optimum import optimal_segment_length
 
             best = float(optimal_segment_length(event_length=self.lengths, presence_criterion=single))
-            if best <= self.model.longest and not getattr(self.model, "drawn", False):
+            if best <= self.model.longest and not self.model.drawn:
                 return best
         values = np.array([row.overlap_accuracy for row in self.fixed_rows])
         k = int(np.nanargmax(values))
@@ -384,8 +427,8 @@ class LabelingProblem:
     def few(self) -> LabelingProblem:
         """The same work with so few recordings or lengths that many ways can be tried; itself where there are few."""
         events = self.ground("n_events") * (4 if self.criteria.is_continuous else 1)  # laws take long
-        few = {label: model.draft(events) for label, model in self.models.items()}
-        return self if all(few[label] is model for label, model in self.models.items()) else replace(self, models=few)
+        few = self.model.draft(events)
+        return self if few is self.model else replace(self, model=few)
 
 
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
@@ -411,10 +454,10 @@ def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) 
     on fixed segments or windows, from 0 or from a share of a hop."""
     if passes := getattr(design, "passes", ()):
         return np.asarray(sum(in_recordings(problem.only(*labels), own, shift) for labels, own in passes))
-    assert isinstance(problem.all, MultiClassModel)
+    assert isinstance(problem.model, RecordingModel)
     assert isinstance(design, Placed)
-    measured = problem.all.measure(design, problem.answers_of(design), shift * design.step)
-    return problem.all.in_recordings(contributions(measured))
+    measured = problem.model.measure(design, problem.answers_of(design), shift * design.step)
+    return problem.model.in_recordings(contributions(measured))
 
 
 def contributions(part: Measured) -> Floats:

@@ -2,19 +2,28 @@
 find nearly all events, and the cheapest that is as good; and which of these is recommended.
 
 Under a target such as ``overlap_accuracy>=0.7`` it is the cheapest way that meets it and is better than asking nobody.
+
+How sure a pilot makes the choice: the way that looks best on a pilot looks better there than it is. So every recording
+is scored by the choice that the others make (cross-fitting), and with its events elsewhere on the grid, as in new
+recordings: what comes out is what the choice is worth where it had no say. The band around it is Student's, from a
+jackknife over the recordings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...base.results import WORDS, Condition
-from ...methods.base import Method
-from ...methods.problem import FOUND, LabelingProblem, MethodOutcome
+from ...base.results import WORDS, Condition, percent, seconds
+from ...base.symbols import plain_name
+from ...methods.fixed import Placed
+from ...methods.model import Floats, RecordingModel, SingleEventModel
+from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributions, in_recordings
 
 EQUAL = 0.05  # wrong times that differ by less than this share of them are practically the same
 SLIGHT = 0.02  # and those that differ by less than this share of the event time
@@ -23,11 +32,18 @@ MORE = 1.5  # times the cost of the cheapest choice, for less wrong time
 ROLES = ("plain", "by_hand", "best")
 #: Wrong time over event time at most, and events found at least, of labels that are called so.
 VERDICTS = {"good": (0.25, FOUND), "fair": (0.5, 0.75)}
-Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
-
-
 #: The sense of every word that a target may be about.
 SENSES = {word: "<=" if word == "wrong_time" else ">=" for word in WORDS}
+_MANY = 20_000  # recordings beyond which there is nothing left to correct
+_MOVED = 200_000  # events times phases
+_CLASS = 500  # events take as long as the fixed cost of a class
+_WAYS = 48  # ways that are compared on every resample
+_AROUND = 6.0  # times the best length, and shorter
+_FEW = 10  # units that tell too little to settle anything, or to say how many would
+_SURE = 1.645  # standard errors of a 90 % band
+_NEVER = 1e4  # times the pilot: no number is named beyond
+_WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
+Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -104,13 +120,11 @@ def decide(
     trivial = [row for row in rows if row.design.is_trivial]
     asking = [row for row in rows if row.asks]
     usable = [row for row in asking if not tools or set(tools) & set(row.design.tools)] or asking
-    picks = {
-        name: choose([*own, *trivial], **{**how, "objective": "wrong_time"})
-        if name != "by_hand"
-        else _marking(own, how)
-        for name in ROLES
-        if (own := [row for row in asking if role(row) == name])
-    }
+    picks = {}
+    for name in ROLES:
+        if own := [row for row in asking if role(row) == name]:
+            plainly = {**how, "objective": "wrong_time"}
+            picks[name] = _marking(own, how) if own[0].design.is_strong else choose([*own, *trivial], **plainly)
     if wanted or objective != "wrong_time" or "by_hand" not in picks:
         own = usable if wanted else [row for row in usable if not row.design.is_strong] or usable
         chosen = choose([*own, *trivial], **how)
@@ -188,8 +202,7 @@ def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> Method
         return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
 
     least = min(map(missing, rows))
-    near = [row for row in rows if missing(row) <= least + 1e-12]
-    near = practical(near)
+    near = practical([row for row in rows if missing(row) <= least + 1e-12])
     return undominated(min(near, key=_price), near)
 
 
@@ -233,45 +246,256 @@ def undominated(picked: MethodOutcome, rows: list[MethodOutcome]) -> MethodOutco
     return picked
 
 
-def on_the_edge(
-    task: LabelingProblem,
-    rows: list[MethodOutcome],
-    *,
-    wanted: tuple[Condition, ...],
-    budget: float | None,
-) -> list[MethodOutcome]:
-    """Rows at the lengths where a target is just met or the budget just lasts, which the grid only brackets."""
-    tests: list[Callable[[MethodOutcome], bool]] = [each.met for each in wanted]
-    if budget is not None:
-        tests.append(lambda row: row.cost <= budget * (1 + 1e-12))
-    extra: list[MethodOutcome] = []
-    for kind in dict.fromkeys(type(row.design) for row in rows):
-        own = [row for row in rows if type(row.design) is kind and row.segment_length is not None]
-        ladder = sorted(own, key=lambda row: row.segment_length or 0.0)
-        for test in tests:
-            flags = np.array([test(row) for row in ladder])
-            for k in np.flatnonzero(flags[1:] != flags[:-1])[:6]:
-                extra += _zoom(task, kind, ladder[k], ladder[k + 1], test)
-    return extra
+@dataclass(frozen=True)
+class PilotVariation:
+    """What each recording (or event) of a pilot contributes to each of a few ways: (units, ways, 5)."""
+
+    parts: Floats
+    ways: tuple[MethodOutcome, ...]
+    unit: str
+
+    @classmethod
+    def of(cls, task: LabelingProblem, rows: list[MethodOutcome]) -> PilotVariation | None:
+        """From the pilot's recordings, or from an observed sample of event lengths; None where neither is."""
+        model = task.model
+        if not task.slipping.is_monotone:  # then halving does not give the labels of its leaves
+            rows = [row for row in rows if row.design.same_labels == row.design]
+        ways = contenders(rows, _WAYS if task.n_events * task.model.count < _MANY else _WAYS // 4)
+        is_single = isinstance(model, SingleEventModel)
+        units = model.lengths.values if isinstance(model, SingleEventModel) else None if model.drawn else model.lengths
+        if not ways or units is None or not 2 < len(units) <= (np.inf if is_single else _MANY):
+            return None
+        parts = [_contributions(task, row) for row in ways]
+        return cls(np.stack(parts, axis=1), tuple(ways), "event" if is_single else "recording")
+
+    def moved(self, task: LabelingProblem) -> Floats:
+        """The parts over evenly spread phases of the grid: new events do not lie where the pilot's happen to."""
+        if self.unit == "event":
+            return self.parts
+        count = int(np.clip(_MOVED / max(self.parts[:, 0, _EVENTS].sum(), _CLASS * task.n_classes), 1, 8))
+        made = []
+        for k, row in enumerate(self.ways):
+            way = row.design.same_labels
+            fine = row.hop is not None and row.hop < task.lengths.mean / 20  # then where it starts hardly matters
+            widest = max(getattr(own, "segment_length", 0.0) for _, own in row.passes or (((), way),))
+            long = task.recording_length >= 5 * widest and not fine
+            shifts = [j / count for j in range(1, count)] if long else []
+            total = self.parts[:, k] + sum(in_recordings(task, way, shift) for shift in shifts)
+            made.append(total / (1 + len(shifts)))
+        return np.stack(made, axis=1)
+
+    def including(self, task: LabelingProblem, row: MethodOutcome) -> tuple[PilotVariation, int]:
+        """The same with this way among the others, and where it stands."""
+        if row in self.ways:
+            return self, self.ways.index(row)
+        parts = np.concatenate((self.parts, _contributions(task, row)[:, None]), axis=1)
+        return PilotVariation(parts, (*self.ways, row), self.unit), len(self.ways)
+
+    @cached_property
+    def noise(self) -> Floats:
+        """The standard error of the difference in mean wrong time between every two ways."""
+        wrong = self.parts[:, :, _WRONG]
+        both = np.cov(wrong, rowvar=False).reshape(wrong.shape[1], -1)
+        own = np.diag(both)
+        return np.asarray(np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * both, 0.0) / len(wrong)))
+
+    def margin(self, rows: list[MethodOutcome], least: MethodOutcome) -> Floats:
+        """By how much each row's wrong time may differ from the least by chance alone; 0 where that is not known."""
+        where = {row: k for k, row in enumerate(self.ways)}
+        if least not in where or self.unit != "recording":
+            return np.zeros(len(rows))
+        return np.array([self.noise[where[least], where[row]] if row in where else 0.0 for row in rows])
 
 
-def _zoom(
-    task: LabelingProblem,
-    kind: type[Method],
-    below: MethodOutcome,
-    above: MethodOutcome,
-    test: Callable[[MethodOutcome], bool],
-) -> list[MethodOutcome]:
-    low, high = float(below.segment_length or 0.0), float(above.segment_length or 0.0)
-    passed: list[MethodOutcome] = []
-    for _ in range(3):
-        made = kind.at_lengths(task, np.geomspace(low, high, 8)[1:-1].tolist())
-        passed += [row for row in made if test(row)]
-        flags = [test(below), *(test(row) for row in made), test(above)]
-        turn = next((k for k in range(len(flags) - 1) if flags[k] != flags[k + 1]), None)
-        if turn is None:
-            break
-        every = [below, *made, above]
-        below, above = every[turn], every[turn + 1]
-        low, high = float(below.segment_length or 0.0), float(above.segment_length or 0.0)
-    return passed
+def _contributions(task: LabelingProblem, row: MethodOutcome) -> Floats:
+    """What each recording contributes; of an observed sample of lengths each event alone, in so many recordings as hold
+    one."""
+    model, design = task.model, row.design.same_labels
+    if isinstance(model, RecordingModel):
+        return in_recordings(task, design)
+    assert isinstance(design, Placed)
+    part = SingleEventModel(model.lengths, model.longest).measure(design, task.answers_of(design))
+    times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
+    return task.n_events * np.repeat(contributions(part), times, axis=0)
+
+
+def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
+    """The ways that a resampled pilot might choose: of every method, the lengths around its best, however they do on
+    this pilot. Only the good ones would let the recordings that are held back have a say."""
+    made: list[MethodOutcome] = []
+    rows = [row for row in practical(rows) if row.asks and row.design.same_labels.is_placed]
+    for method in dict.fromkeys(row.method for row in rows if not row.passes):
+        own = sorted((row for row in rows if row.method == method), key=lambda row: row.rank)
+        centre = own[0].length
+        made += [row for row in own if centre / _AROUND <= row.length <= centre * _AROUND]
+    made = sorted((*made, *(row for row in rows if row.passes)), key=lambda row: row.rank)
+    return made[:: max(1, -(-len(made) // most))]
+
+
+def _choose(sums: Floats, n: int, cost: Floats, noise: Floats, slight: float) -> Any:
+    """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
+    what is as good; so many seconds are slight."""
+    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
+    least = np.where(usable, wrong, np.inf).argmin(axis=1)
+    best = np.take_along_axis(wrong, least[:, None], axis=1)
+    margin = np.maximum(np.maximum(EQUAL * best, slight), noise[least])
+    equal = usable & (wrong - best <= margin + 1e-12)
+    return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
+
+
+def _usable(sums: Floats) -> NDArray[np.bool_]:
+    """Which ways find 90 % of events or, where none does, nearly as many as any."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    usable = found >= FOUND - 1e-9
+    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
+
+
+def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> NDArray[np.int64]:
+    """The ways without those that would be chosen before the picked one but were not: they were refused for what is
+    not known here (too much to hear, a budget, a target), as they would be by any other pilot."""
+    kept = np.arange(len(cost))
+    while True:
+        total = parts[:, kept].sum(axis=0)[None]
+        first = int(_choose(total, len(parts), cost[kept], gap[np.ix_(kept, kept)], slight)[0])
+        if kept[first] == own:
+            return kept
+        kept = np.delete(kept, first)
+
+
+def how_sure(
+    task: LabelingProblem, known: PilotVariation, picked: MethodOutcome, *, n_events: int,
+    limits: tuple[Condition, ...] = (), ruled: bool = True,
+) -> dict[str, Any] | None:  # fmt: skip
+    """What new recordings like the pilot's will give, with 90 % bands, and how many events would settle the choice.
+
+    The choice is settled where the wrong times of the ways that may be best are told apart or known as alike, where it
+    stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
+    held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
+    judged. A word that is the same for all units has no band.
+    """
+    if not picked.asks or not picked.design.same_labels.is_placed:
+        return None
+    if not task.answers_of(picked.design).is_monotone and not isinstance(picked.design, Placed):
+        return None
+    spread, own = known.including(task, picked)
+    ways = spread.ways
+    gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
+    slight = SLIGHT * task.event_time
+    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap, slight)
+    spread = PilotVariation(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
+    ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
+    parts, there = spread.parts, spread.moved(task)
+    n, cost = len(parts), np.array([row.cost for row in ways])
+    others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
+    chosen = _choose(others, max(n - 1, 1), cost, gap, slight)
+    held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
+    made: dict[str, Any] = {
+        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
+        "n_events": n_events,
+        f"n_{spread.unit}s": n,
+    }
+    for word in ("overlap_accuracy", "event_recall", "wrong_time"):
+        centre, error, tall = _promise(held, word)
+        each = np.array([_promise(there[:, k], word)[0] for k in range(len(ways))])[chosen]
+        varies = np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2))  # the choice does too
+        error = float(np.hypot(error, varies))
+        low, high = centre - tall * error, centre + tall * error
+        if word == "event_recall":  # where all were found, the next may still be lost
+            low, high = _widened(low, high, there[:, own])
+        if word != "wrong_time":
+            centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
+        made[word] = centre
+        if high > max(low, 0.0) + 1e-9 + 1e-6 * abs(centre):
+            made[f"{word}_ci"] = [max(low, 0.0), high]
+    wrong = parts[..., _WRONG].mean(axis=0)
+    stable = bool((np.abs(wrong[chosen] - wrong[own]) <= max(EQUAL * wrong[own], slight)).all())
+    need = _told_apart(spread, slight)
+    doubts = [each for each in limits if not _on_its_side(made, each, picked)]
+    made["settled"] = ruled and n >= _FEW and stable and need <= 1 and not doubts and "wrong_time_ci" in made
+    made["more"] = int(np.ceil(n_events * (need - 1))) if n >= _FEW and 1 < need < _NEVER else None
+    made["words"] = _said(made, spread.unit, doubts, ruled)
+    return made
+
+
+def _told_apart(spread: PilotVariation, slight: float) -> float:
+    """How many times the pilot would tell apart the wrong times of the best ways, or know that they are as good."""
+    total = spread.parts.sum(axis=0)
+    wrong = total[:, _WRONG] / len(spread.parts)
+    finds = total[:, _FOUND] >= (FOUND - 1e-9) * total[:, _EVENTS]
+    least = int(np.where(finds | ~finds.any(), wrong, np.inf).argmin())
+    noise, behind = spread.noise[least], np.maximum(np.abs(wrong - wrong[least]), 1e-300)
+    close = np.minimum(noise / max(EQUAL * wrong[least], slight, 1e-300), _SURE * noise / behind)
+    return float(np.max(close[finds | ~finds.any()], initial=0.0)) ** 2
+
+
+def _on_its_side(made: dict[str, Any], limit: Condition, picked: MethodOutcome) -> bool:
+    """Whether the whole band of a word lies on the side of the limit on which the pilot itself has it."""
+    low, high = made.get(f"{limit.word}_ci", (-np.inf, np.inf))
+    above = limit.met(picked) == (limit.word != "wrong_time")
+    return bool(low >= limit.value - 1e-9 if above else high <= limit.value + 1e-9)
+
+
+def _promise(held: Floats, word: str) -> tuple[float, float, float]:
+    """A word over units, its jackknife standard error, and Student's factor. Of units that hold uneven parts of the
+    events, about half as many count as their squared weights tell (measured: benchmarks/bench_coverage.py)."""
+    from scipy.special import stdtrit
+
+    n = len(held)
+    above, below = {
+        "overlap_accuracy": (held[:, _RIGHT], held[:, _OVERLAP]),
+        "event_recall": (held[:, _FOUND], held[:, _EVENTS]),
+        "wrong_time": (held[:, _WRONG], np.ones(n)),
+    }[word]
+    total = max(float(below.sum()), 1e-300)
+    value = float(above.sum()) / total
+    without = (above.sum() - above) / np.maximum(total - below, 1e-12 * total)
+    error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
+    weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
+    count = float(weight.sum() ** 2 / np.sum(weight**2))
+    return value, error, float(stdtrit(max(count / 2, 1.0), 0.95))
+
+
+def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
+    """At least as wide as the exact limits of so many events found out of so many."""
+    from scipy.special import betaincinv
+
+    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
+    least = betaincinv(found, lost + 1, 0.05) if found > 0 else 0.0
+    most = betaincinv(found + 1, lost, 0.95) if lost > 1e-9 else 1.0
+    return min(low, float(least)), max(high, float(most))
+
+
+def _said(made: dict[str, Any], unit: str, doubts: list[Condition], ruled: bool) -> str:
+    if "wrong_time_ci" not in made:
+        alike = f"The {made[f'n_{unit}s']:,} {unit}s of the pilot are alike in wrong time"
+        return f"{alike}: how much others will have cannot be told from them."
+    low, high = made["wrong_time_ci"]
+    worse, better = made.get("event_recall_ci", [made["event_recall"]] * 2)
+    found = f"{percent(worse)} to {percent(better)}" if percent(worse) != percent(better) else percent(better)
+    band = f" ({seconds(low)} to {seconds(high)})" if seconds(low) != seconds(high) else ""
+    said = (
+        f"New recordings will have about {seconds(made['wrong_time'])} of wrong time each{band}, with {found} of "
+        "events found (90 % bands)"
+    )
+    if made["settled"]:
+        return f"{said}; the {made['n_events']:,} pilot events settle the choice."
+    if not ruled and not doubts:
+        return f"{said}."
+    if made["more"] is None or doubts:
+        what = f"whether this meets {' and '.join(map(goal, doubts))}" if doubts else "the choice"
+        return f"{said}; the {made['n_events']:,} pilot events do not settle {what}."
+    size = 10 ** max(0, len(str(made["more"])) - 2)
+    more = -(-made["more"] // size) * size
+    return f"{said}; about {more:,} more pilot events would settle the choice to within 5 %."
+
+
+def goal(target: Condition) -> str:
+    """A target as people say it.
+
+    >>> goal(Condition("event_recall", ">=", 0.9)), goal(Condition("wrong_time", "<=", 2.0))
+    ('events found at least 90 %', 'wrong time per recording at most 2 s')
+    """
+    if target.word == "wrong_time":
+        return f"{plain_name(target.word)} at most {target.value:g} s"
+    return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"

@@ -15,10 +15,9 @@ from ...base.errors import InvalidInput
 from ...base.results import percent
 from ...base.symbols import check
 from ...io.reading import read_answers
-from ...methods.base import Recording
+from ...methods.base import Recording, SimulatedAnnotator, run
 from ...methods.model import Model, RecordingModel, SingleEventModel
 from ...methods.problem import LabelingProblem, MethodOutcome
-from ...methods.simulated import SimulatedAnnotator, run
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.cost import Cost
@@ -275,7 +274,7 @@ def _of_lengths(lengths: Lengths, brief: WorkSpec, criteria: AnswerModels, cost:
         model: Model = SingleEventModel(lengths, total, share=count)
     else:
         model = _drawn(lengths, total, count, poisson=brief.event_rate is not None)
-    return LabelingProblem({"event": model}, criteria, cost, lengths, scale=recordings / model.count)
+    return LabelingProblem(model, criteria, cost, lengths, scale=recordings / model.count)
 
 
 class _SomeEvents:
@@ -309,7 +308,7 @@ def _drawn(lengths: Lengths, total: float, count: float, *, poisson: bool) -> Re
         f"{n:,} drawn recordings with {count:.3g} events anywhere in each (those that overlap are one), scored with "
         "segments from 0 to the end"
     )
-    return RecordingModel.of(timelines, described, drawn=True, silent=n / some - n)
+    return RecordingModel.of({"event": timelines}, described, drawn=True, silent=n / some - n)
 
 
 def _of_pilot(pilot: Pilot, brief: WorkSpec, criteria: AnswerModels, cost: Cost, family: str | None) -> LabelingProblem:
@@ -325,8 +324,7 @@ def _of_pilot(pilot: Pilot, brief: WorkSpec, criteria: AnswerModels, cost: Cost,
         "of every recording"
     )
     scale = 1.0 if brief.total_hours is None else brief.total_hours * 3600.0 / float(extents.sum())
-    models: dict[str, Model] = {name: RecordingModel.of(each, described) for name, each in pilot.timelines.items()}
-    return LabelingProblem(models, criteria, cost, lengths, scale=scale)
+    return LabelingProblem(RecordingModel.of(pilot.timelines, described), criteria, cost, lengths, scale=scale)
 
 
 def _stretch(task: LabelingProblem, pilot: Pilot | None) -> tuple[Intervals, float]:

@@ -12,9 +12,8 @@ from ...base import plot
 from ...base.report import Number, Report, Result
 from ...base.results import Finding, format_length, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
-from ...methods.base import Placed
 from ...methods.bisection import Bisection
-from ...methods.fixed import Fixed, Oracle
+from ...methods.fixed import Fixed, Oracle, Placed
 from ...methods.model import SingleEventModel, some_recordings
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...posterior.class_answers import expected_posterior_error, halving, windows
@@ -415,11 +414,11 @@ def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[di
         if isinstance(design, Placed) and width is not None:
             asking = windows(segment_length=width, hop=row.hop)
         elif isinstance(design, Bisection) and width is not None:
-            asking = halving(segment_length=width, start_length=row.start_length or width)
+            asking = halving(segment_length=width, start_length=design.start_length or width)
         else:
             continue
         found = []
-        for model in task.models.values():
+        for model in (task.model.only(label) for label in task.labels):
             law = model.lengths if isinstance(model, SingleEventModel) else None
             lines = some_recordings(model, _RECORDINGS, _MOST)
             found.append(expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0))

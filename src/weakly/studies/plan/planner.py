@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,10 +25,9 @@ from ...model.cost import Cost
 from ...model.lengths import LengthLike
 from ...theory.costs import break_even_events, break_even_overestimation
 from . import summary
-from .decision import ROLES, SENSES, Choice, choose, decide, free, on_the_edge, verdict
+from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
 from .plan_result import Plan, PlanChoice, posterior_rows
-from .uncertainty import PilotVariation, how_sure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,9 +145,9 @@ def plan(
     sure = None
     if spread is not None and not (pilot is not None and pilot.in_place):
         count = pilot.n_events if pilot is not None else int(np.size(np.asarray(event_length)))
-        ruled = objective == "wrong_time" and not wanted
         held = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
         limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
+        ruled = objective == "wrong_time" and not wanted
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
@@ -287,7 +286,35 @@ def _candidates(
     pool = [best if row.design == best.design else row for row in _pool(task, ways)]
     if Fixed in ways and best not in pool:
         pool.append(best)
-    return pool + on_the_edge(task, pool, wanted=wanted, budget=budget), best
+    return pool + _on_the_edge(task, pool, wanted=wanted, budget=budget), best
+
+
+def _on_the_edge(
+    task: LabelingProblem, rows: list[MethodOutcome], *, wanted: tuple[Condition, ...], budget: float | None
+) -> list[MethodOutcome]:
+    """Rows at the lengths where a target is just met or the budget just lasts, which the grid only brackets."""
+    tests: list[Callable[[MethodOutcome], bool]] = [each.met for each in wanted]
+    if budget is not None:
+        tests.append(lambda row: row.cost <= budget * (1 + 1e-12))
+    extra: list[MethodOutcome] = []
+    for kind in dict.fromkeys(type(row.design) for row in rows):
+        ladder = sorted((row for row in rows if type(row.design) is kind and row.length), key=lambda row: row.length)
+        for test in tests:
+            for below, above in [pair for pair in pairwise(ladder) if test(pair[0]) != test(pair[1])][:6]:
+                extra += _zoom(task, kind, below, above, test)
+    return extra
+
+
+def _zoom(
+    task: LabelingProblem, kind: type[Method], below: MethodOutcome, above: MethodOutcome,
+    test: Callable[[MethodOutcome], bool],
+) -> list[MethodOutcome]:  # fmt: skip
+    passed: list[MethodOutcome] = []
+    for _ in range(3):
+        made = kind.at_lengths(task, np.geomspace(below.length, above.length, 8)[1:-1].tolist())
+        passed += [row for row in made if test(row)]
+        below, above = next(pair for pair in pairwise([below, *made, above]) if test(pair[0]) != test(pair[1]))
+    return passed
 
 
 def _elsewhere(task: LabelingProblem, rule: str, ways: Ways, asked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -295,7 +322,7 @@ def _elsewhere(task: LabelingProblem, rule: str, ways: Ways, asked: dict[str, An
     task = replace(task, criteria=AnswerModels.of(rule=rule))
     few, plainly = task.few, tuple(way for way in ways if way.is_plain)
     pool = _pool(few, plainly or ways)
-    pool += on_the_edge(few, pool, wanted=asked["wanted"], budget=asked["budget"])
+    pool += _on_the_edge(few, pool, wanted=asked["wanted"], budget=asked["budget"])
     asks = any(row.asks for row in pool)
     return [{"rule": rule, **choose(pool, **asked).row.design.expected(task).to_dict()}] if asks else []
 
@@ -412,7 +439,7 @@ def _settings(
             "n_joined": pilot.n_joined,
         },
         "label": label,
-        "labels": list(task.models) if pilot is not None else [],
+        "labels": list(task.labels) if pilot is not None else [],
         "cost": asdict(task.cost),
         "budget": budget,
         "target": [each.text for each in wanted],

@@ -12,7 +12,7 @@ from ...methods.model import SingleEventModel
 from ...methods.passes import from_to
 from ...methods.problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome
 from ...model.annotator import PresenceRule
-from .decision import EQUAL, SLIGHT, VERDICTS, Choice, beats, free
+from .decision import EQUAL, SLIGHT, VERDICTS, Choice, beats, free, goal
 from .pilot import Pilot
 
 if TYPE_CHECKING:
@@ -205,17 +205,6 @@ def _drawn(task: LabelingProblem) -> bool:
 def _longer(task: LabelingProblem) -> float:
     """The share of events that are cut because they are longer than a recording."""
     return 1 - float(task.lengths.partial_moments(task.recording_length * (1 + 1e-9))[0]) if _drawn(task) else 0.0
-
-
-def goal(target: Condition) -> str:
-    """A target as people say it.
-
-    >>> goal(Condition("event_recall", ">=", 0.9)), goal(Condition("wrong_time", "<=", 2.0))
-    ('events found at least 90 %', 'wrong time per recording at most 2 s')
-    """
-    if target.word == "wrong_time":
-        return f"{plain_name(target.word)} at most {target.value:g} s"
-    return f"{plain_name(target.word)} at least {percent(target.value, exact=True)}"
 
 
 def _budget(task: LabelingProblem, budget: float) -> str:
