@@ -38,9 +38,9 @@ from starlette.testclient import TestClient
 
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
-from weakly.apps.label.follow_up import posterior_of
 from weakly.apps.label.launch import open_campaign, open_measurement, serve
 from weakly.apps.label.live import sentences, targets
+from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
 from weakly.io.signals import duration, read_clip

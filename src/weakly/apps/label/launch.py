@@ -31,10 +31,9 @@ from ...studies.queries.store import NAME
 from ..serving import is_loopback
 from . import media
 from .access import OWNER, Access, Own
-from .belief import BeliefSummary
-from .follow_up import N_ITEMS, AdaptiveFollowUp, AnnotatorProfile, Measurement, neutral, usual_length
+from .follow_up import AdaptiveFollowUp, BeliefSummary, Repeats
 from .live import QualityMonitor, goal_words
-from .repeats import Repeats
+from .measurement import N_ITEMS, AnnotatorProfile, Measurement, neutral, usual_length
 from .routes import Labeling, create_app
 from .session import LabelingSession
 

@@ -20,8 +20,8 @@ from ...studies.queries.store import StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
-from .follow_up import AnnotatorProfile, card_of
 from .live import QualityMonitor, sentences
+from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
 
 optional("fastapi", extra="label")
