@@ -125,7 +125,7 @@ class TestSession:
             assert said["kept"]
         assert len(seen) == len(set(seen)) == 8
         assert said["progress"] == {
-            "answered": 8, "left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
+            "answered": 8, "left": 0, "most_left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
             "follows_answers": False, "queries": 8, "is_expected": False,
         }  # fmt: skip
         assert [row["query"] for row in rows(made, "answers")] == seen
@@ -195,6 +195,46 @@ class TestSession:
         kinds = {row["kind"]: row["detail"] for row in rows(made, "actions")}
         assert kinds == {"bookmark": NASTY, "context": "shown", "speed": "1.5", "replay": "2"}
         assert made.session.bookmarks() == [{"query": query, "annotator": "ana", "note": NASTY}]
+
+    def test_later_puts_a_segment_behind_the_others(self, recordings, tmp_path):
+        page = web(opened(recordings, tmp_path / "c"))
+        order = [page.get("/api/1/ask").json()["items"][k]["query"] for k in range(3)]
+        for k in (0, 1):
+            said = page.post("/api/1/later", json={"query": order[k], "id": f"later-{k:04d}"}).json()
+            assert said["items"][0]["query"] == order[k + 1]
+        answered = []
+        while items := page.get("/api/1/ask").json()["items"]:
+            answered.append(items[0]["query"])
+            tell(page, answered[-1], 1, id=f"answer-{len(answered):04d}")
+        assert len(answered) == 8
+        assert answered[-2:] == order[:2]
+        page.post("/api/1/undo", json={"id": "undo-0001"})  # what is taken back comes first, unless it is put off
+        last = first(page)
+        tell(page, order[2], 0, id="replaced-1", replaces=True)
+        assert first(page) == last == order[1]
+
+    def test_a_correction_takes_back_what_it_replaces(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page, query = web(made), None
+        for k, present in enumerate((1, None, 0)):
+            query = first(page) if k < 2 else query
+            assert tell(page, first(page), present, id=f"answer-{k:04d}").json()["kept"]
+        before = page.get("/api/1/mine").json()
+        assert [row["present"] for row in before["answers"]] == [0, None, 1]
+        assert before["again"] == [query]
+        assert page.get(f"/api/1/item/{query}").json()["present"] is None
+        assert page.get(f"/api/1/item/{first(page)}").status_code == 404  # not answered yet: it has its turn
+        assert not tell(page, query, 1, id="another-01").json()["kept"]
+        for _ in range(2):  # sent again, counts once
+            assert tell(page, query, 1, id="another-02", replaces=True).json()["kept"]
+        assert [row["present"] for row in page.get("/api/1/mine").json()["answers"]] == [1, 0, 1]
+        assert page.get("/api/1/mine").json()["again"] == []
+        page.post("/api/1/bookmark", json={"query": query, "note": "x", "id": "bookmark-1"})
+        assert page.get("/api/1/mine").json()["again"] == [query]
+        held = [row["present"] for row in rows(made, "answers") if row["query"] == query]
+        assert held == [None, 1]
+        folder = made.export()[0].parent
+        assert wk.read_answers(folder / "answers.csv").to_frame()["present"].sum() == 2
 
     def test_two_servers_of_one_store_see_each_other(self, recordings, tmp_path, database):
         one, two = (opened(recordings, tmp_path / "c", database=database) for _ in range(2))
@@ -694,6 +734,36 @@ class TestMedia:
         levels = pixels(media.spectrogram(np.zeros(count, dtype=np.float32), rate))
         assert 1 <= levels.shape[0] <= media.HEIGHT
         assert 1 <= levels.shape[1] <= media.WIDTH
+
+    def test_noise_is_dark_and_context_changes_no_brightness(self, tmp_path):
+        rng, rate = np.random.default_rng(0), 16000
+        for k, gain in enumerate((0.001, 0.3)):
+            noise = gain * rng.standard_normal(12 * rate)
+            soundfile.write(tmp_path / f"noise_{k}.wav", noise, rate)
+            levels = pixels(media.picture(tmp_path / f"noise_{k}.wav", onset=3, offset=6)[0])
+            assert levels.mean() < 80
+            wider = pixels(media.picture(tmp_path / f"noise_{k}.wav", onset=0, offset=9)[0])
+            assert abs(levels.mean() - wider.mean()) < 25
+        noise[5 * rate : 6 * rate] += np.sin(2 * np.pi * 3000 * np.arange(rate) / rate)
+        soundfile.write(tmp_path / "tone.wav", 0.5 * noise, rate)
+        how = {"onset": 4.5, "offset": 6.5}
+        plain = pixels(media.picture(tmp_path / "tone.wav", **how)[0])
+        assert plain.max() > 200
+        assert pixels(media.picture(tmp_path / "tone.wav", **how, shift=10.0)[0]).mean() < plain.mean() - 10
+        half = pixels(media.picture(tmp_path / "tone.wav", **how, part=0.5)[0])
+        row = int(half[:, half.shape[1] // 2].argmax())
+        assert 1 - row / len(half) == pytest.approx(3000 / 4000, abs=0.03)
+
+    @pytest.mark.parametrize(("rate", "speed"), [(8000, 0.1), (192000, 0.1), (44100, 0.5)])
+    def test_slow_sound_is_deeper_and_all_of_it(self, tmp_path, rate, speed):
+        pitch = 0.4 * rate
+        tone = 0.5 * np.sin(2 * np.pi * pitch * np.arange(rate) / rate)
+        soundfile.write(tmp_path / "a.wav", tone, rate)
+        samples, slow = soundfile.read(io.BytesIO(media.sound(tmp_path / "a.wav", onset=0.2, offset=0.7, speed=speed)))
+        assert slow >= 8000
+        assert len(samples) / slow == pytest.approx(0.5 / speed, rel=0.01)
+        spectrum = np.abs(np.fft.rfft(samples))
+        assert np.argmax(spectrum) * slow / len(samples) == pytest.approx(pitch * speed, rel=0.01)
 
     def test_other_signals_are_traces(self, tmp_path):
         np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((5000, 3)), axis=0))
@@ -1787,3 +1857,40 @@ def test_what_played_is_what_counts(recordings, tmp_path):
                     reviewed_seconds=0.0, reached=0.0)  # fmt: skip
         assert told.json()["kept"]
     assert "before their sound could be heard" in measured.card("annotator")
+
+
+class TestGuide:
+    def test_the_text_is_kept_and_no_path(self, recordings, tmp_path, capsys):
+        """A campaign of somebody else cannot make this server show a file of its owner's."""
+        (tmp_path / "guide.md").write_text("A second is enough.")
+        words = ["label", str(recordings), "--label", "owl", "--segment-length", "3", "--out", str(tmp_path / "c")]
+        run([*words, "--instructions", str(tmp_path / "guide.md"), "--samples", str(recordings), "--export"])
+        with contextlib.closing(sqlite3.connect(tmp_path / "c" / "campaign.db")) as db:
+            held = json.loads(db.execute("select value from settings where name = 'label'").fetchone()[0])
+            assert held["instructions"] == "A second is enough."
+            secret = tmp_path / "secret"
+            secret.mkdir()
+            shutil.copy(next(recordings.glob("*.wav")), secret / "a.wav")
+            held |= {"samples": str(secret)}
+            db.execute("update settings set value = ? where name = 'label'", (json.dumps(held),))
+            db.commit()
+        capsys.readouterr()
+        run(["label", str(tmp_path / "c"), "--export"])
+        assert "is in no folder that you named" in capsys.readouterr().err
+
+    def test_samples_by_class(self, recordings, tmp_path):
+        sounds = sorted(recordings.glob("*.wav"))
+        for name in ("owl/a.wav", "owl/b.wav", "rain_2.wav"):
+            (tmp_path / "s" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(sounds[0], tmp_path / "s" / name)
+        how = {"samples": tmp_path / "s", "places": [tmp_path / "s"], "instructions": NASTY}
+        page = web(opened(recordings, tmp_path / "c", **how))
+        me = page.get("/api/1/me").json()
+        assert [row["label"] for row in me["samples"]] == ["owl", "owl", "rain"]
+        assert me["instructions"] == NASTY  # as text; the page makes no HTML of it
+        assert soundfile.read(io.BytesIO(page.get("/api/1/guide/2").content))[0].size
+        assert page.get("/api/1/guide/3").status_code == 404
+        assert web(opened(recordings, tmp_path / "d", **how), token=None).get("/api/1/guide/0").status_code == 401
+        (tmp_path / "none").mkdir()
+        with pytest.raises(InvalidInput, match="there are no sounds"):
+            opened(recordings, tmp_path / "e", samples=tmp_path / "none")
