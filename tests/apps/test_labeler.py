@@ -1894,3 +1894,84 @@ class TestGuide:
         (tmp_path / "none").mkdir()
         with pytest.raises(InvalidInput, match="there are no sounds"):
             opened(recordings, tmp_path / "e", samples=tmp_path / "none")
+
+
+class TestTogether:
+    CLASSES = ("owl", "fox", "rain")
+
+    def test_one_answer_is_a_row_for_each_class(self, recordings, tmp_path, database):
+        how = {"label": list(self.CLASSES), "together": True, "annotators": ["ana", "ben"], "database": database}
+        made = opened(recordings, tmp_path / "c", **how)
+        pages = {name: web(made, made.access.token(name)) for name in ("ana", "ben")}
+        said = pages["ana"].get("/api/1/ask").json()
+        assert said["progress"]["left"] == 4  # segments, half of them for each
+        seen = []
+        for count in range(8):
+            page = pages[("ana", "ben")[count % 2]]
+            item = page.get("/api/1/ask").json()["items"][0]
+            assert [each["label"] for each in item["classes"]] == list(self.CLASSES)
+            present = {each["query"]: [1, 0, None][(count + k) % 3] for k, each in enumerate(item["classes"])}
+            body = {"present": present, "id": f"ticks-{count:04d}", "seconds": 2.0, "reviewed_seconds": 3.0}
+            for _ in range(2):  # a lost receipt
+                assert page.post("/api/1/tick", json=body).json()["kept"]
+            seen.append((item["recording"], item["onset"]))
+        assert len(set(seen)) == 8
+        assert pages["ana"].get("/api/1/ask").json()["items"] == []
+        held = rows(made, "answers")
+        assert len(held) == 24
+        assert [row["present"] for row in held[:3]] == [1, 0, None]
+        spent = made.live.spent(made.session)
+        assert spent["minutes"] * 60 == pytest.approx(16)
+        assert spent["listened"] == pytest.approx(24)
+        folder = made.export()[0].parent
+        answers = wk.read_answers(folder / "answers.csv").to_frame()
+        assert answers.groupby("label").size().to_dict() == dict.fromkeys(self.CLASSES, 8)
+        assert set(wk.read(folder / "events.csv").to_frame()["label"]) == set(self.CLASSES)
+
+    def test_undo_takes_back_the_segment_and_a_correction_replaces_it(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", label=list(self.CLASSES), together=True)
+        page = web(made)
+        item = page.get("/api/1/ask").json()["items"][0]
+        queries = [each["query"] for each in item["classes"]]
+        page.post("/api/1/tick", json={"present": dict.fromkeys(queries, 1), "id": "ticks-0001"})
+        last = page.get("/api/1/mine").json()["answers"]
+        assert [[each["present"] for each in row["classes"]] for row in last] == [[1, 1, 1]]
+        body = {"present": dict.fromkeys(queries, 0) | {queries[1]: None}, "id": "ticks-0002", "replaces": True}
+        page.post("/api/1/tick", json=body)
+        last = page.get("/api/1/mine").json()
+        assert [[each["present"] for each in row["classes"]] for row in last["answers"]] == [[0, None, 0]]
+        assert len(last["again"]) == 1
+        now = page.post("/api/1/undo", json={"id": "undo-0001"}).json()
+        assert now["progress"]["answered"] == 0
+        assert [each["query"] for each in now["items"][0]["classes"]] == queries
+        assert page.get("/api/1/mine").json()["answers"] == []
+
+    def test_information_chooses_segments_for_all_classes(self, recordings, tmp_path):
+        """Two classes, one of which is everywhere silent: asked at once, and the events are found."""
+        how = {"segment_length": None, "method": "information", "shortest": 0.1, "label": ["owl", "fox"]}
+        (tmp_path / "in").mkdir()
+        shutil.copy(recordings / "night_0.wav", tmp_path / "in")
+        how |= {"together": True, "live": {"goals": targets("wrong_time<=1.5")}}
+        made = opened(tmp_path / "in", tmp_path / "c", **how)
+        known = wk.read(recordings / "known.tsv").to_frame().query("recording == 'night_0.wav'")
+        page, count = web(made), 0
+        while items := page.get("/api/1/ask").json()["items"]:
+            item, count = items[0], count + 1
+            assert [each["label"] for each in item["classes"]] == ["owl", "fox"]
+            mine = known[known["recording"] == item["recording"]]
+            shared = np.minimum(mine["offset"], item["offset"]) - np.maximum(mine["onset"], item["onset"])
+            met = int((shared >= 0.5 * (mine["offset"] - mine["onset"])).any())
+            said = {each["query"]: met if each["label"] == "owl" else 0 for each in item["classes"]}
+            page.post("/api/1/tick", json={"present": said, "id": f"ticks-{count:04d}"})
+            assert count < 80
+        events = made.live.known(made.session)[0].to_frame()
+        assert set(events["label"]) == {"owl"}
+        assert len(events) == pytest.approx(len(known), abs=1)
+        assert len(rows(made, "answers")) == 2 * count
+
+    def test_other_campaigns_are_refused(self, recordings, tmp_path):
+        with pytest.raises(InvalidInput, match="several classes"):
+            opened(recordings, tmp_path / "c", together=True)
+        with pytest.raises(InvalidInput, match="leave out --repeats"):
+            opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, repeats=0.1)
+        assert not (tmp_path / "c").exists()

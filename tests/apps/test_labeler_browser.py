@@ -810,3 +810,43 @@ def test_one_hand_with_a_guide_later_corrections_and_a_second_pass(label, record
     counts = [each["present"] for each in desk.fetched("mine")[1]["answers"]]
     assert (counts.count(1), counts.count(0), counts.count(None)) == (8, 11, 1)
     desk.browser.execute_script("localStorage.clear()")
+
+
+def test_twelve_classes_at_once(label, recordings, desk):
+    names = [f"class {k}" for k in range(1, 13)]
+    (line,) = label(str(recordings), "--label", ",".join(names), "--together", "--segment-length", "1.5", "--in-order")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    ticked = "return [...document.querySelectorAll('#classes [aria-pressed=true]')].map((b) => b.textContent.trim())"
+    for key in "3739":
+        desk.press(key)
+    assert desk.browser.execute_script(ticked) == ["7 class 7", "9 class 9"]
+    desk.press("/")
+    desk.press("12")
+    desk.press(Keys.ENTER)
+    assert desk.browser.execute_script(ticked)[-1] == "class 12"
+    assert desk.accessible() == []
+    desk.browser.find_element(By.CSS_SELECTOR, "#classes button").click()
+    desk.answer(Keys.ENTER)  # after a click, too, it goes on
+    desk.ready()
+    desk.press(Keys.ENTER)
+    desk.until(lambda: "0 says none" in desk.text("toast"))
+    desk.answer("0")
+    for key in ("u", "0", "0", "0"):
+        desk.answer(key)
+    desk.until(lambda: desk.shows("finished"))
+    held = desk.held()
+    assert len(held) == 72
+    heard = {name for name, row in zip(names, held) if row["present"]}
+    assert heard == {"class 1", "class 7", "class 9", "class 12"}
+    assert {row["present"] for row in held[12:24]} == {0.0}
+    assert {row["present"] for row in held[24:36]} == {None}
+    assert desk.text("second-end") == "Second pass over 1 unsure or bookmarked"
+    desk.browser.find_element(By.ID, "second-end").click()
+    desk.until(lambda: desk.shows("before-said"))
+    desk.ready()
+    desk.press("2")
+    desk.press(Keys.ENTER)
+    desk.until(lambda: desk.shows("finished"))
+    assert desk.fetched("mine")[1]["answers"][0]["classes"][1]["present"] == 1

@@ -28,6 +28,8 @@ Examples:
 
   weakly label recordings/ --label owl --segment-length 3
 
+  weakly label recordings/ --label owl,fox,rain --together --segment-length 3
+
   weakly label recordings/ --plan plan/plan.json --choice best
 
   weakly label recordings/ --label owl --segment-length 3 --annotators ana,ben --votes 2 --host 0.0.0.0
@@ -50,7 +52,7 @@ _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
     "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
     "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float), "instructions": str,
-    "samples": str,
+    "samples": str, "together": bool,
 }  # fmt: skip
 _PATHS = ("events", "samples")
 MOST_INSTRUCTIONS = 50_000
@@ -80,6 +82,7 @@ def label(
     events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
     calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
+    together: bool = option("Ask about all classes of a segment at once: tick what you hear.", False, "--together"),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
     seed: int = option("For the calibration items.", 0, min=0),
     measure: bool = option(
@@ -231,8 +234,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "presence_criterion": 0.5 if told.presence_criterion is None else told.presence_criterion,
     }  # fmt: skip
     label = _labels(told.name) if isinstance(told.name, str) else told.name
-    return open_campaign(given, label=label, votes=told.votes, calibrate=told.calibrate or None, repeats=told.repeats,
-                         seed=told.seed, live=live, in_order=told.in_order, **common, **how)  # fmt: skip
+    same = {word: getattr(told, word) for word in ("votes", "repeats", "seed", "in_order", "together")}
+    return open_campaign(given, label=label, calibrate=told.calibrate or None, live=live, **same, **common, **how)
 
 
 def _labels(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,25 @@ from ...posterior.particles import ParticlePosterior, scaled
 from ...posterior.renewal import ENDS, events_above
 from ...posterior.slips import Slips, slips_of
 from ...studies.queries.query_set import AGAIN, COLUMNS, REPEAT, query_id, rows_of
-from .session import FollowUp, Item, LabelingSession
+from .session import Item, LabelingSession
 
 APART = 5  # answers that lie at least between two of one segment
 PRESENT = 0.85  # of the segments that are repeated, those that were answered present: only they tell of lapses
 _HEARS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
+
+
+class FollowUp(Protocol):
+    """What asks further questions once answers are there."""
+
+    @property
+    def wanted(self) -> set[str] | None:
+        """The queries that wait for an answer now; None: all of them."""
+
+    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The queries that follow from new answers to these ones; called under the store's lock."""
+
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Whether this person may be asked."""
 
 
 class AdaptiveFollowUp:
@@ -46,6 +60,8 @@ class AdaptiveFollowUp:
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries: in the recordings of these ones, or wherever they tell most."""
         rows: list[dict[str, Any]] = []
+        if session.together and isinstance(self.method, Information):
+            return self._together(session, self.method)
         if self.method.learns:
             for label in sorted({session.items[query].label for query in queries}):
                 campaign = self.campaign(session, label)
@@ -73,6 +89,33 @@ class AdaptiveFollowUp:
             mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, one, label, found, segments)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
             rows += mine
+        return rows
+
+    def _together(self, session: LabelingSession, method: Information) -> list[dict[str, Any]]:
+        """The segments whose answers about all classes tell most, each asked about every class.
+
+        What any class would ask by itself is compared by the sum over classes of what it tells for its cost.
+        """
+        labels = list(dict.fromkeys(item.label for item in session.items.values()))
+        each = {label: self.campaign(session, label) for label in labels}
+        how = {label: method.among(each[label]) for label in labels}
+        n = len(session.annotators) + 1
+        proposed: dict[tuple[str, float, float], float] = {}
+        for label in labels:
+            for one, segments in how[label].queue(each[label], n):
+                proposed |= {(one.name, a, b): 0.0 for a, b in segments.tolist()}
+        for name, a, b in proposed:
+            proposed[(name, a, b)] = sum(how[label].gain(*each[label][name], (a, b)) for label in labels)
+        best = sorted(proposed, key=lambda place: -proposed[place])[:n]
+        rows = [
+            dict(zip(COLUMNS, row)) for name, a, b in best for label in labels
+            for row in rows_of(how[label], self.recordings[name], label, each[label][name][1], np.array([[a, b]]))
+        ]  # fmt: skip
+        back = {
+            item.query for item in session.items.values()
+            if session.was_taken_back(item.query) and not session.is_settled(item.query)
+        }  # fmt: skip
+        self._wanted[("", "")] = back | {row["query"] for row in rows}
         return rows
 
     def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:

@@ -59,6 +59,7 @@ def open_campaign(
     repeats: float = 0.0,
     seed: int = 0,
     plays: bool = True,
+    together: bool = False,
     instructions: str = "",
     samples: Path | None = None,
     places: Sequence[Path] = (),
@@ -69,9 +70,10 @@ def open_campaign(
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
     owner has another link than the annotators; left out, if there are several. ``live`` are the options of
-    :class:`.live.QualityMonitor`. ``repeats``: the share of segments that are asked again, unseen. ``plays``: whether
-    the recordings are needed. ``instructions`` (Markdown) and the sounds of the folder ``samples`` stand beside every
-    question; ``places`` are further folders that may be read. What is refused leaves nothing behind.
+    :class:`.live.QualityMonitor`. ``together``: all classes of a segment at once. ``repeats``: the share of segments
+    that are asked again, unseen. ``plays``: whether the recordings are needed. ``instructions`` (Markdown) and the
+    sounds of the folder ``samples`` stand beside every question; ``places`` are further folders that may be read. What
+    is refused leaves nothing behind.
     """
     given = [Path(path) for path in recordings]
     is_campaign = bool(given) and (given[0] / NAME).is_file()
@@ -95,13 +97,18 @@ def open_campaign(
         goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
         if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
             method = replace(method, wrong_time=goals["wrong_time"])
+        asked = list(campaign.parameters["label"])
+        if together and (len(asked) < 2 or repeats):
+            raise InvalidInput(
+                "together: segments that are asked again are asked by class; leave out --repeats or --together"
+                if repeats else f"together needs several classes, --label dog,cat; got {asked[0]}"
+            )  # fmt: skip
         more = AdaptiveFollowUp(method, known) if method.follows_answers else None
         session = LabelingSession(
-            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
+            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, together=together,
             more=Repeats(positive("repeats", repeats, zero=True), known, more) if repeats else more,
         )  # fmt: skip
         learned = BeliefSummary(more, method) if more is not None and isinstance(method, Information) else None
-        asked = list(campaign.parameters["label"])
         made = Labeling(
             session, known, folders, access, ", ".join(asked),
             live=QualityMonitor(known, learned=learned, **(live or {})),

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from itertools import islice
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -42,17 +43,16 @@ T = TypeVar("T")
 
 Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 Query = Annotated[str, Field(min_length=1, max_length=64)]
+Present = Annotated[int, Field(ge=0, le=1)] | None
 
 
 class _Told(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Tell(_Told):
-    """An answer. ``id`` is made by the client: the same answer sent again is taken once."""
+class _Work(_Told):
+    """What was done for an answer. ``id`` is made by the client: the same answer sent again is taken once."""
 
-    query: Query
-    present: Annotated[int, Field(ge=0, le=1)] | None = Field(description="1 present, 0 absent, null unsure")
     id: Id
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
     plays: Annotated[int, Field(ge=0, le=10**6)] = 1
@@ -66,6 +66,27 @@ class Tell(_Told):
     context: bool = Field(False, description="whether more than the segment was heard or seen")
     picture: bool = Field(False, description="whether the picture of a measured sound was shown")
     replaces: bool = Field(False, description="whether your earlier answer to this query, if any, is taken back")
+
+
+class Tell(_Work):
+    """An answer about one class of a segment."""
+
+    query: Query
+    present: Present = Field(description="1 present, 0 absent, null unsure")
+
+    def answers(self) -> dict[str, int | None]:
+        """By query."""
+        return {self.query: self.present}
+
+
+class Ticks(_Work):
+    """The answers about all classes of a segment. The seconds of work stand with the first of them."""
+
+    present: Annotated[dict[Query, Present], Field(min_length=1, max_length=500)]
+
+    def answers(self) -> dict[str, int | None]:
+        """By query."""
+        return self.present
 
 
 class Undo(_Told):
@@ -104,9 +125,9 @@ class Labeling:
         return card_of(self.session, annotator, self.label, self.recordings)
 
 
-def said_by(answer: Answer) -> int | None:
-    """1 present, 0 absent, None unsure."""
-    return None if isnan(answer.present) else int(answer.present)
+def said_by(answer: Answer | None) -> int | None:
+    """1 present, 0 absent, None unsure or nothing yet."""
+    return None if answer is None or isnan(answer.present) else int(answer.present)
 
 
 def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
@@ -182,6 +203,10 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
             "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,
             "with_context": span(item, True), "video": film, **found,
+            "classes": [
+                {"query": each.query, "label": each.label, "present": said_by(session.answer_of(who, each.query))}
+                for each in session.classes(item, who)
+            ] if session.together else None,
         }  # fmt: skip
 
     def item_of(query: str) -> Item:
@@ -205,7 +230,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
                 "measuring": labeling.measuring, "listen_for": labeling.listen_for,
-                "campaign": session.campaign, "instructions": labeling.instructions,
+                "campaign": session.campaign, "together": session.together, "instructions": labeling.instructions,
                 "samples": [{"label": label, "name": path.stem} for label, path in labeling.samples]}  # fmt: skip
 
     @app.get(f"{API}/ask")
@@ -213,25 +238,37 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
         return await in_line(lambda: state(who))
 
+    @app.post(f"{API}/tick")
+    async def tick(said: Ticks, who: Who) -> dict[str, Any]:
+        """Take the answers about all classes of a segment, as ``tell`` does."""
+        return await tell(said, who)
+
     @app.post(f"{API}/tell")
-    async def tell(said: Tell, who: Who) -> dict[str, Any]:
+    async def tell_one(said: Tell, who: Who) -> dict[str, Any]:
         """Take an answer; ``kept`` is false if another one of yours to the same query is there already.
 
         An error with status 422 means that it is not stored and never will be, any other that it may be sent again.
         ``problem``: the answer is stored, and what comes next could not be done; ``items`` may be missing.
         """
+        return await tell(said, who)
+
+    async def tell(said: Tell | Ticks, who: str) -> dict[str, Any]:
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
-        if said.reviewed_seconds is not None:
-            acts.append(("reviewed", f"{said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}"))
-        told = session.offer(
-            who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
-            seconds=float("nan") if said.seconds is None else said.seconds, acts=acts, replaces=said.replaces,
-        )  # fmt: skip
+        told = []
+        for k, (query, present) in enumerate(said.answers().items()):
+            heard = [] if said.reviewed_seconds is None else [
+                ("reviewed", f"{0.0 if k else said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}")
+            ]  # fmt: skip
+            told.append(session.offer(
+                who, query=query, present=float("nan") if present is None else float(present), replaces=said.replaces,
+                id=f"{said.id}.{k}" if k else said.id, acts=acts + heard,
+                seconds=float("nan") if k or said.seconds is None else said.seconds,
+            ))  # fmt: skip
 
         def take() -> dict[str, Any]:
-            kept = session.take(told)
+            kept = {session.take(each) for each in told} == {True}
             try:
                 return {"kept": kept} | state(who, refresh=False)
             except WeaklyError as error:  # of what comes next: the answer is stored
@@ -273,16 +310,19 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
         def look() -> dict[str, Any]:
             marked = {row["query"] for row in session.bookmarks() if row["annotator"] == who}
-            given = [one for one in reversed(session.answers_by(who)) if one.query in session.items]
+            given: dict[Any, Item] = {}  # one for each segment that is asked at once, the newest first
+            again = []
+            for one in reversed(session.answers_by(who)):
+                item = session.items.get(one.query)
+                if item is not None:
+                    given.setdefault(item.place if session.together else item.query, item)
+                    again += [item] if isnan(one.present) or one.query in marked else []
             rows = [
-                {**shown(session.items[one.query], who), "present": said_by(one),
-                 "is_bookmarked": one.query in marked}
-                for one in given[:MOST_RECENT]
+                {**shown(item, who), "present": said_by(session.answer_of(who, item.query)),
+                 "is_bookmarked": item.query in marked} for item in islice(given.values(), MOST_RECENT)
             ]  # fmt: skip
-            return {
-                "answers": rows,
-                "again": [x.query for x in reversed(given) if isnan(x.present) or x.query in marked],
-            }
+            places = {item.place if session.together else item.query: item.query for item in reversed(again)}
+            return {"answers": rows, "again": list(places.values())}
 
         return await in_line(look)
 

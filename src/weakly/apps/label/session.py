@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from ...base.symbols import whole
 from ...studies.queries.query_set import REPEAT
 from ...studies.queries.store import Answer, Store, StoreTrouble, same
 
+if TYPE_CHECKING:
+    from .follow_up import FollowUp
+
 #: Seconds that an answer is expected to take besides listening, before any was given.
 FIRST_GUESS = 3.0
 MOST_NOTE = 2000  # characters
 #: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
-AHEAD = (0.5, 2.5)
+AHEAD = (0.5, 2.4)
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,18 @@ class Item:
     event_fraction: float | None
     method: str
 
+    @property
+    def place(self) -> tuple[str, float, float]:
+        """The stretch of a recording that it asks about."""
+        return self.recording, self.onset, self.offset
+
 
 @dataclass
 class _Cache:
     """The copy of the store: what is asked, and what counts now."""
 
     items: dict[str, Item] = field(default_factory=dict)
+    by_place: dict[tuple[str, float, float], list[Item]] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
     numbers: dict[str, int] = field(default_factory=dict)
     by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
@@ -89,20 +98,6 @@ class PendingAnswer:
     error: Exception | None = None
 
 
-class FollowUp(Protocol):
-    """What asks further questions once answers are there."""
-
-    @property
-    def wanted(self) -> set[str] | None:
-        """The queries that wait for an answer now; None: all of them."""
-
-    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
-        """The queries that follow from new answers to these ones; called under the store's lock."""
-
-    def is_for(self, item: Item, annotator: str) -> bool:
-        """Whether this person may be asked."""
-
-
 class LabelingSession:
     """The campaign of a store, shared by its annotators.
 
@@ -114,13 +109,15 @@ class LabelingSession:
     more : what asks further questions once answers are there (a method that follows the answers, a measurement).
     in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
         neighbours, heard just before, do not answer for it.
+    together : ask about all classes of a segment at once; each of them still has a query and an answer of its own.
     """
 
     def __init__(
         self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: FollowUp | None = None,
-        in_order: bool = False,
+        in_order: bool = False, together: bool = False,
     ) -> None:  # fmt: skip
-        self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
+        self.store, self.annotators, self.more = store, list(annotators), more
+        self.in_order, self.together = in_order, together
         self.votes = whole("votes", votes, least=1)
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
@@ -203,10 +200,28 @@ class LabelingSession:
         """What this person hears now, and what comes after it if nothing changes; nothing when all is answered.
 
         First what they took back last, then their own share in order, then what is left of the others', from its end.
+        Together, each item stands for all of its segment.
         """
         with self._lock:
             self.refresh(if_stale=not refresh)
-            return list(islice(self._open(annotator), most))
+            waiting = iter(self._open(annotator))
+            if not self.together:
+                return list(islice(waiting, most))
+            places: dict[Any, Item] = {}
+            while len(places) < most and (item := next(waiting, None)) is not None:
+                places.setdefault(item.place, item)
+            return list(places.values())
+
+    def classes(self, item: Item, annotator: str) -> list[Item]:
+        """The item, or (together) all of its segment: those that this person has answered if this one is, else not."""
+        if not self.together:
+            return [item]
+        with self._lock:
+            given, is_answered = self._cache.given, annotator in self._cache.given.get(item.query, ())
+            return [
+                each for each in self._cache.by_place[item.place]
+                if (annotator in given.get(each.query, ())) == is_answered and each.calibration == item.calibration
+            ]  # fmt: skip
 
     def refresh(self, *, if_stale: bool = False) -> None:
         """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
@@ -305,10 +320,13 @@ class LabelingSession:
             mine = [one for one in self.answers_by(annotator) if one.source == "label"]
             if not mine:
                 return None
-            last = mine[-1]
-            self._act(connection, name, (last.query, annotator), "undo", last.id)
+            item = self._cache.items[mine[-1].query]
+            for k, each in enumerate(self.classes(item, annotator)):
+                last = self.answer_of(annotator, each.query)
+                assert last is not None
+                self._act(connection, f"{name}:{k}" if k else name, (each.query, annotator), "undo", last.id)
             self._extend(connection, self._refresh(connection))
-        return self._cache.items[last.query]
+        return item
 
     def remark(self, annotator: str, *, query: str, kind: str, id: str, note: str = "") -> None:
         """Keep what this person did with a query: a bookmark with a note, or that it should come "later"."""
@@ -339,7 +357,11 @@ class LabelingSession:
         """
         with self._lock:
             mine, still = self._cache.by_person.get(annotator, {}), self._open(annotator)
-            left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
+            waiting = [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
+            answered, left = len(mine), len(waiting)
+            if self.together:  # segments, not rows
+                items = [self._cache.items[one.query] for one in mine.values() if one.query in self._cache.items]
+                answered, left = (len({item.place for item in each}) for each in (items, waiting))
             seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
             most = left
@@ -349,7 +371,7 @@ class LabelingSession:
             if pace is None:
                 seconds_left += sum(item.offset - item.onset for item in still.own.values())
             return {
-                "answered": len(mine), "left": left, "most_left": most, "minutes_left": seconds_left / 60,
+                "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
                 "seconds_per_query": pace,
                 "is_expected": ahead is not None,
                 "can_undo": any(one.source == "label" for one in reversed(mine.values())),
@@ -379,10 +401,11 @@ class LabelingSession:
             self._cache, self._is_stale = kept, False
             self._found.clear()
         for row in news.get("queries", ()):
-            kept.items[row.query] = Item(
+            kept.items[row.query] = item = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
                 row.event_fraction, row.method,
             )  # fmt: skip
+            kept.by_place.setdefault(item.place, []).append(item)
         for row in news.get("answers", ()):
             present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
             kept.answers[row.answer] = Answer(
@@ -445,7 +468,8 @@ class LabelingSession:
         """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
         if item.method.startswith(REPEAT):
             return True  # it is for nobody else
-        return (self._places[annotator] - item.number) % len(self._places) < self.votes
+        first = self._cache.by_place[item.place][0] if self.together else item
+        return (self._places[annotator] - first.number) % len(self._places) < self.votes
 
     def _open(self, annotator: str) -> _Open:
         """All that this person could still answer."""

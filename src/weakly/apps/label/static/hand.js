@@ -9,6 +9,8 @@ export const ACTIONS = {
   present: ["present", ["p", "1"]],
   absent: ["absent", ["a", "0"]],
   unsure: ["unsure: asked about, not known", ["u"]],
+  done: ["what is ticked is what there is", ["Enter"]],
+  none: ["none of the classes", ["0"]],
   later: ["later: ask again when the others are answered", ["l"]],
   toggle: ["stop, or go on; from the start when it has ended", [" "]],
   replay: ["play it again from its start", ["r"]],
@@ -24,6 +26,9 @@ export const ACTIONS = {
   measured: ["what is measured so far", ["m"]],
   help: ["keys and settings", ["?"]],
 };
+
+const TOGETHER = ["done", "none"]; // what is there where all classes are asked at once, and what is not
+const ALONE = ["present", "absent"];
 
 /** Keys for hands that lie elsewhere; they come before the usual ones. */
 const SETS = {
@@ -47,8 +52,9 @@ export function keysOf(action) {
 /** What a key does; undefined: nothing. */
 export function actionOf(key) {
   const pressed = plain(key);
-  const own = Object.entries(settings.keys).find(([, each]) => each === pressed)?.[0];
-  return own ?? Object.keys(ACTIONS).find((action) => ACTIONS[action][1].includes(pressed));
+  const fits = (action) => !(me.together ? ALONE : TOGETHER).includes(action);
+  const own = Object.entries(settings.keys).find(([action, each]) => each === pressed && fits(action))?.[0];
+  return own ?? Object.keys(ACTIONS).find((action) => ACTIONS[action][1].includes(pressed) && fits(action));
 }
 
 /** The keys stand on the buttons, in the list and for screen readers. */
@@ -61,7 +67,8 @@ function show() {
     if (button?.matches(".verdict button, .others button")) button.setAttribute("aria-keyshortcuts", keys.map((key) => (key === " " ? "Space" : key)).join(" "));
   }
   $("begin-key").textContent = named(keysOf("toggle")[0]);
-  $("list").replaceChildren(...Object.entries(ACTIONS).flatMap(([action, [words]]) => {
+  const usable = Object.entries(ACTIONS).filter(([action]) => !(me.together ? ALONE : TOGETHER).includes(action));
+  $("list").replaceChildren(...usable.flatMap(([action, [words]]) => {
     const keys = keysOf(action).flatMap((key, k) => [k ? " or " : "", el("kbd", { text: named(key) })]);
     const change = el("input", {
       type: "text", class: "own", readonly: true, placeholder: "own", value: settings.keys[action] ? named(settings.keys[action]) : "",
@@ -80,7 +87,7 @@ function choose(action, event) {
   const keys = Object.fromEntries(Object.entries(settings.keys).filter(([name, key]) => name !== action && key !== plain(event.key)));
   if (event.key !== "Delete") keys[action] = plain(event.key);
   keep({ keys });
-  const index = Object.keys(ACTIONS).indexOf(action);
+  const index = [...$("list").querySelectorAll("input")].indexOf(event.target);
   show();
   $("list").querySelectorAll("input")[index].focus();
 }
@@ -106,6 +113,7 @@ export function prepare(redraw) {
   };
   ["from", "to"].forEach((id) => $(id).addEventListener("change", limits));
   $("whole").addEventListener("click", () => band(null));
-  document.body.classList.toggle("measuring", Boolean(me.measuring));
+  TOGETHER.forEach((id) => { $(id).hidden = !me.together; });
+  ALONE.forEach((id) => { $(id).hidden = Boolean(me.together); });
   show();
 }

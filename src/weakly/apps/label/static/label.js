@@ -5,11 +5,13 @@ import { guide, reading } from "./guide.js";
 import { actionOf, prepare } from "./hand.js";
 import { owner, write } from "./owner.js";
 import { $, complain, me, newId, now } from "./state.js";
+import { all, offer, pressed, ticked } from "./together.js";
 import { axes, band, edges, pointers, wave } from "./view.js";
 import { call, deliverUnsent, json, load, patiently, send } from "./wire.js";
 import { begin, rested, spent } from "./work.js";
 
 const WORDS = { 1: "present", 0: "absent", null: "unsure" };
+const asked = (item) => (item.classes ? "Which of these are in this segment?" : `Is there ${item.label} in this segment?`);
 const length = (item) => Number((item.offset - item.onset).toPrecision(3));
 
 // The segment on the screen. -----------------------------------------------------------------------------------------
@@ -23,8 +25,11 @@ async function show(said, done = "") {
   $("finished").hidden = Boolean(item);
   $("labeling").hidden = !item;
   $("help").hidden = !item;
-  if (!item) return finish(said);
-  await put(item, `${done}Segment ${said.progress.answered + 1}, ${length(item)} seconds. Is there ${item.label}?`);
+  if (!item) {
+    finish(said).catch(complain); // working out what was measured takes a moment, in which an undo is taken
+    return;
+  }
+  await put(item, `${done}Segment ${said.progress.answered + 1}, ${length(item)} seconds. ${item.classes ? "Which classes are there?" : `Is there ${item.label}?`}`);
   for (const next of said.items.slice(1)) load(next).catch(() => {});
 }
 
@@ -37,13 +42,14 @@ async function put(item, announced) {
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
   const some = item.n_channels > item.channels.length ? `, the first ${item.channels.length} of ${item.n_channels} channels` : "";
   $("view").classList.toggle("named", item.channels.length > 0);
-  $("question").replaceChildren(`Is there ${item.label} in this segment? `, el("span", { class: "soft", text: `${length(item)} s${item.recording ? ` of ${item.recording}` : ""}${some}` }));
+  $("question").replaceChildren(`${asked(item)} `, el("span", { class: "soft", text: `${length(item)} s${item.recording ? ` of ${item.recording}` : ""}${some}` }));
   $("before-said").hidden = now.again === null;
   if (now.again) {
     const left = now.pass.length ? ` ${now.pass.length} more after this one.` : "";
-    $("before-words").textContent = `You said ${WORDS[now.again.present]}. Answer again, or leave it.${left}`;
-    $(WORDS[now.again.present]).classList.add("chosen");
+    $("before-words").textContent = `You said ${now.again.said}. Answer again, or leave it.${left}`;
+    if (!item.classes) $(WORDS[now.again.present]).classList.add("chosen");
   }
+  offer(item);
   for (const id of ["later", "undo"]) $(id).hidden = now.again !== null;
   document.title = `${item.label}? · weakly label`;
   $("announce").textContent = announced;
@@ -130,15 +136,26 @@ function told() {
   return { id: newId(), seconds: spent(), ...heard, plays: now.plays, speed: now.speed, context: now.usedContext, picture: now.usedPicture, replaces: now.again !== null };
 }
 
-const answer = (present) => once(async () => {
+const answer = (present) => {
+  const word = WORDS[present];
+  if (now.item?.classes) return tell("tick", { present: all(present) }, present === 0 ? "none" : word);
+  return tell("tell", { query: now.item?.query, present }, word);
+};
+
+function done() {
+  const present = ticked();
+  if (present === null) toast("Tick what you hear; 0 says none.");
+  else tell("tick", { present }, "done");
+}
+
+const tell = (path, body, word) => once(async () => {
   if (!now.item || performance.now() - now.shown < 80) return;
   silence();
   document.querySelectorAll(".verdict .chosen").forEach((node) => node.classList.remove("chosen"));
-  const word = WORDS[present];
   $(word).classList.add("chosen");
   let said;
   try {
-    said = await send("tell", { query: now.item.query, present, ...told() });
+    said = await send(path, { ...body, ...told() });
   } catch (error) {
     await show(await patiently("ask"), `${word}, not saved. `);
     throw error; // which says why
@@ -230,12 +247,19 @@ function help() {
 
 // Answers of before. -------------------------------------------------------------------------------------------------
 
+/** What was answered, in words. */
+function words({ classes, present }) {
+  if (!classes) return WORDS[present];
+  const heard = classes.filter((each) => each.present !== 0).map((each) => `${each.label}${each.present === null ? " (unsure)" : ""}`);
+  return heard.join(", ") || "none";
+}
+
 /** The last answers, each to be corrected by a click, and how many wait for a second pass. */
 async function last() {
   const { answers, again } = await json("mine");
   $("answers").replaceChildren(...answers.map((each) => el("li", {}, el("button", {
     type: "button", onclick: () => once(() => reanswer(each.query, [])),
-    text: `${each.is_bookmarked ? "★ " : ""}${WORDS[each.present]}: ${each.recording || "segment"}, ${Number(each.onset.toFixed(2))} to ${Number(each.offset.toFixed(2))} s, ${each.label}`,
+    text: `${each.is_bookmarked ? "★ " : ""}${words(each)}: ${each.recording || "segment"}, ${Number(each.onset.toFixed(2))} to ${Number(each.offset.toFixed(2))} s${each.classes ? "" : `, ${each.label}`}`,
   }))));
   $("second").hidden = $("second-end").hidden = !again.length;
   for (const id of ["second", "second-end"]) $(id).textContent = `Second pass over ${again.length} unsure or bookmarked`;
@@ -246,11 +270,10 @@ async function last() {
 async function reanswer(query, pass) {
   silence();
   const item = await json(`item/${query}`);
-  const { present } = item;
-  Object.assign(now, { again: { query, present }, pass });
+  Object.assign(now, { again: { query, present: item.present, said: words(item) }, pass });
   $("finished").hidden = $("owner").hidden = true;
   $("labeling").hidden = $("help").hidden = false;
-  await put(item, `Again: you said ${WORDS[present]}.`);
+  await put(item, `Again: you said ${words(item)}.`);
 }
 
 const second = () => once(async () => {
@@ -284,13 +307,14 @@ async function measured() {
 async function finish(said) {
   now.item = null;
   silence();
+  $("thanks").focus();
   if (!me.measuring) await last().catch(complain);
   const { card, no_card: refused } = await json("live").catch(() => ({ card: null }));
+  if (now.item) return;
   const words = card ? card.summary : refused;
   $("card").hidden = !words;
   if (words) $("card").textContent = words[0].toUpperCase() + words.slice(1) + ".";
   $("thanks").textContent = !said.measuring ? "Everything is answered. Thank you." : card ? "Measured. Thank you." : "Thank you.";
-  $("thanks").focus();
   document.title = "done · weakly label";
   if (!me.is_owner) return;
   await owner();
@@ -300,7 +324,7 @@ async function finish(said) {
 // Buttons and keys. --------------------------------------------------------------------------------------------------
 
 const buttons = {
-  present: () => answer(1), absent: () => answer(0), unsure: () => answer(null), later,
+  done, none: () => answer(0), present: () => answer(1), absent: () => answer(0), unsure: () => answer(null), later,
   toggle, replay, undo, back: undo, speed, context, look, sample, start: replay,
   earlier: () => seek(-0.5), further: () => seek(0.5), loop: () => loop(now.loop ? null : now.span),
   bookmark: () => noting(true), forget: () => noting(false), help, keep: keepAsItWas, second, "second-end": second,
@@ -322,6 +346,7 @@ document.addEventListener("keydown", (event) => {
   if (typing || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
   if ((event.key === " " || event.key === "Enter") && event.target.matches?.("button, summary, a") && event.target.id !== "start") return;
   if (event.key.startsWith("Arrow") && event.target.matches?.("input")) return;
+  if (pressed(event)) return event.preventDefault();
   const action = actionOf(event.key);
   if (action === "measured") {
     if (!$("labeling").hidden) $("measured").open = !$("measured").open;

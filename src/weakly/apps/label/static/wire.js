@@ -66,7 +66,7 @@ async function deliver(key, path, body) {
   for (let wait = 0.2; ; wait = Math.min(5, 2 * wait)) {
     try {
       const said = await json(path, body);
-      if (path === "tell" && typeof said.kept !== "boolean") {
+      if (["tell", "tick"].includes(path) && typeof said.kept !== "boolean") {
         throw new Problem(null, "The server does not say whether it has stored the answer.", 0);
       }
       localStorage.removeItem(key);
