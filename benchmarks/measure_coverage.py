@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from weakly.apps.label.follow_up import (
+from weakly.apps.label.measurement import (
     FRACTIONS,
     AnnotatorProfile,
     Measurement,

@@ -9,7 +9,6 @@ from pathlib import Path
 from benchmarks.adaptive_study import real_recordings
 from weakly.methods import Fixed, SimulatedAnnotator, run, score
 from weakly.methods.information import Information
-from weakly.studies.queries.study import real_recordings
 
 
 def rows(folder, *, most, files=None, criteria=(0.1, 0.5, 0.9)):

@@ -662,7 +662,7 @@ def test_information_and_infer_say_the_same_of_the_same_answers(seed):
 )
 def test_the_criterion_of_an_audit_is_that_of_the_card(who, apart):
     """The same answers, as a labelled data set and as an experiment: one law, one prior, one interval."""
-    from weakly.apps.label.follow_up import AnnotatorProfile, posterior_of
+    from weakly.apps.label.measurement import AnnotatorProfile, posterior_of
 
     for seed in range(4):
         rng = np.random.default_rng(seed)

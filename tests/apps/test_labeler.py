@@ -38,9 +38,9 @@ from starlette.testclient import TestClient
 
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
-from weakly.apps.label.follow_up import posterior_of
 from weakly.apps.label.launch import open_campaign, open_measurement, serve
 from weakly.apps.label.live import sentences, targets
+from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
 from weakly.io.signals import duration, read_clip
@@ -125,7 +125,7 @@ class TestSession:
             assert said["kept"]
         assert len(seen) == len(set(seen)) == 8
         assert said["progress"] == {
-            "answered": 8, "left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
+            "answered": 8, "left": 0, "most_left": 0, "minutes_left": 0, "seconds_per_query": 1.5, "can_undo": True,
             "follows_answers": False, "queries": 8, "is_expected": False,
         }  # fmt: skip
         assert [row["query"] for row in rows(made, "answers")] == seen
@@ -195,6 +195,46 @@ class TestSession:
         kinds = {row["kind"]: row["detail"] for row in rows(made, "actions")}
         assert kinds == {"bookmark": NASTY, "context": "shown", "speed": "1.5", "replay": "2"}
         assert made.session.bookmarks() == [{"query": query, "annotator": "ana", "note": NASTY}]
+
+    def test_later_puts_a_segment_behind_the_others(self, recordings, tmp_path):
+        page = web(opened(recordings, tmp_path / "c"))
+        order = [page.get("/api/1/ask").json()["items"][k]["query"] for k in range(3)]
+        for k in (0, 1):
+            said = page.post("/api/1/later", json={"query": order[k], "id": f"later-{k:04d}"}).json()
+            assert said["items"][0]["query"] == order[k + 1]
+        answered = []
+        while items := page.get("/api/1/ask").json()["items"]:
+            answered.append(items[0]["query"])
+            tell(page, answered[-1], 1, id=f"answer-{len(answered):04d}")
+        assert len(answered) == 8
+        assert answered[-2:] == order[:2]
+        page.post("/api/1/undo", json={"id": "undo-0001"})  # what is taken back comes first, unless it is put off
+        last = first(page)
+        tell(page, order[2], 0, id="replaced-1", replaces=True)
+        assert first(page) == last == order[1]
+
+    def test_a_correction_takes_back_what_it_replaces(self, recordings, tmp_path, database):
+        made = opened(recordings, tmp_path / "c", database=database)
+        page, query = web(made), None
+        for k, present in enumerate((1, None, 0)):
+            query = first(page) if k < 2 else query
+            assert tell(page, first(page), present, id=f"answer-{k:04d}").json()["kept"]
+        before = page.get("/api/1/mine").json()
+        assert [row["present"] for row in before["answers"]] == [0, None, 1]
+        assert before["again"] == [query]
+        assert page.get(f"/api/1/item/{query}").json()["present"] is None
+        assert page.get(f"/api/1/item/{first(page)}").status_code == 404  # not answered yet: it has its turn
+        assert not tell(page, query, 1, id="another-01").json()["kept"]
+        for _ in range(2):  # sent again, counts once
+            assert tell(page, query, 1, id="another-02", replaces=True).json()["kept"]
+        assert [row["present"] for row in page.get("/api/1/mine").json()["answers"]] == [1, 0, 1]
+        assert page.get("/api/1/mine").json()["again"] == []
+        page.post("/api/1/bookmark", json={"query": query, "note": "x", "id": "bookmark-1"})
+        assert page.get("/api/1/mine").json()["again"] == [query]
+        held = [row["present"] for row in rows(made, "answers") if row["query"] == query]
+        assert held == [None, 1]
+        folder = made.export()[0].parent
+        assert wk.read_answers(folder / "answers.csv").to_frame()["present"].sum() == 2
 
     def test_two_servers_of_one_store_see_each_other(self, recordings, tmp_path, database):
         one, two = (opened(recordings, tmp_path / "c", database=database) for _ in range(2))
@@ -693,6 +733,36 @@ class TestMedia:
         levels = pixels(media.spectrogram(np.zeros(count, dtype=np.float32), rate))
         assert 1 <= levels.shape[0] <= media.HEIGHT
         assert 1 <= levels.shape[1] <= media.WIDTH
+
+    def test_noise_is_dark_and_context_changes_no_brightness(self, tmp_path):
+        rng, rate = np.random.default_rng(0), 16000
+        for k, gain in enumerate((0.001, 0.3)):
+            noise = gain * rng.standard_normal(12 * rate)
+            soundfile.write(tmp_path / f"noise_{k}.wav", noise, rate)
+            levels = pixels(media.picture(tmp_path / f"noise_{k}.wav", onset=3, offset=6)[0])
+            assert levels.mean() < 80
+            wider = pixels(media.picture(tmp_path / f"noise_{k}.wav", onset=0, offset=9)[0])
+            assert abs(levels.mean() - wider.mean()) < 25
+        noise[5 * rate : 6 * rate] += np.sin(2 * np.pi * 3000 * np.arange(rate) / rate)
+        soundfile.write(tmp_path / "tone.wav", 0.5 * noise, rate)
+        how = {"onset": 4.5, "offset": 6.5}
+        plain = pixels(media.picture(tmp_path / "tone.wav", **how)[0])
+        assert plain.max() > 200
+        assert pixels(media.picture(tmp_path / "tone.wav", **how, shift=10.0)[0]).mean() < plain.mean() - 10
+        half = pixels(media.picture(tmp_path / "tone.wav", **how, part=0.5)[0])
+        row = int(half[:, half.shape[1] // 2].argmax())
+        assert 1 - row / len(half) == pytest.approx(3000 / 4000, abs=0.03)
+
+    @pytest.mark.parametrize(("rate", "speed"), [(8000, 0.1), (192000, 0.1), (44100, 0.5)])
+    def test_slow_sound_is_deeper_and_all_of_it(self, tmp_path, rate, speed):
+        pitch = 0.4 * rate
+        tone = 0.5 * np.sin(2 * np.pi * pitch * np.arange(rate) / rate)
+        soundfile.write(tmp_path / "a.wav", tone, rate)
+        samples, slow = soundfile.read(io.BytesIO(media.sound(tmp_path / "a.wav", onset=0.2, offset=0.7, speed=speed)))
+        assert slow >= 8000
+        assert len(samples) / slow == pytest.approx(0.5 / speed, rel=0.01)
+        spectrum = np.abs(np.fft.rfft(samples))
+        assert np.argmax(spectrum) * slow / len(samples) == pytest.approx(pitch * speed, rel=0.01)
 
     def test_other_signals_are_traces(self, tmp_path):
         np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((5000, 3)), axis=0))
@@ -1786,3 +1856,121 @@ def test_what_played_is_what_counts(recordings, tmp_path):
                     reviewed_seconds=0.0, reached=0.0)  # fmt: skip
         assert told.json()["kept"]
     assert "before their sound could be heard" in measured.card("annotator")
+
+
+class TestGuide:
+    def test_the_text_is_kept_and_no_path(self, recordings, tmp_path, capsys):
+        """A campaign of somebody else cannot make this server show a file of its owner's."""
+        (tmp_path / "guide.md").write_text("A second is enough.")
+        words = ["label", str(recordings), "--label", "owl", "--segment-length", "3", "--out", str(tmp_path / "c")]
+        run([*words, "--instructions", str(tmp_path / "guide.md"), "--samples", str(recordings), "--export"])
+        with contextlib.closing(sqlite3.connect(tmp_path / "c" / "campaign.db")) as db:
+            held = json.loads(db.execute("select value from settings where name = 'label'").fetchone()[0])
+            assert held["instructions"] == "A second is enough."
+            secret = tmp_path / "secret"
+            secret.mkdir()
+            shutil.copy(next(recordings.glob("*.wav")), secret / "a.wav")
+            held |= {"samples": str(secret)}
+            db.execute("update settings set value = ? where name = 'label'", (json.dumps(held),))
+            db.commit()
+        capsys.readouterr()
+        run(["label", str(tmp_path / "c"), "--export"])
+        assert "is in no folder that you named" in capsys.readouterr().err
+
+    def test_samples_by_class(self, recordings, tmp_path):
+        sounds = sorted(recordings.glob("*.wav"))
+        for name in ("owl/a.wav", "owl/b.wav", "rain_2.wav"):
+            (tmp_path / "s" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(sounds[0], tmp_path / "s" / name)
+        how = {"samples": tmp_path / "s", "places": [tmp_path / "s"], "instructions": NASTY}
+        page = web(opened(recordings, tmp_path / "c", **how))
+        me = page.get("/api/1/me").json()
+        assert [row["label"] for row in me["samples"]] == ["owl", "owl", "rain"]
+        assert me["instructions"] == NASTY  # as text; the page makes no HTML of it
+        assert soundfile.read(io.BytesIO(page.get("/api/1/guide/2").content))[0].size
+        assert page.get("/api/1/guide/3").status_code == 404
+        assert web(opened(recordings, tmp_path / "d", **how), token=None).get("/api/1/guide/0").status_code == 401
+        (tmp_path / "none").mkdir()
+        with pytest.raises(InvalidInput, match="there are no sounds"):
+            opened(recordings, tmp_path / "e", samples=tmp_path / "none")
+
+
+class TestTogether:
+    CLASSES = ("owl", "fox", "rain")
+
+    def test_one_answer_is_a_row_for_each_class(self, recordings, tmp_path, database):
+        how = {"label": list(self.CLASSES), "together": True, "annotators": ["ana", "ben"], "database": database}
+        made = opened(recordings, tmp_path / "c", **how)
+        pages = {name: web(made, made.access.token(name)) for name in ("ana", "ben")}
+        said = pages["ana"].get("/api/1/ask").json()
+        assert said["progress"]["left"] == 4  # segments, half of them for each
+        seen = []
+        for count in range(8):
+            page = pages[("ana", "ben")[count % 2]]
+            item = page.get("/api/1/ask").json()["items"][0]
+            assert [each["label"] for each in item["classes"]] == list(self.CLASSES)
+            present = {each["query"]: [1, 0, None][(count + k) % 3] for k, each in enumerate(item["classes"])}
+            body = {"present": present, "id": f"ticks-{count:04d}", "seconds": 2.0, "reviewed_seconds": 3.0}
+            for _ in range(2):  # a lost receipt
+                assert page.post("/api/1/tick", json=body).json()["kept"]
+            seen.append((item["recording"], item["onset"]))
+        assert len(set(seen)) == 8
+        assert pages["ana"].get("/api/1/ask").json()["items"] == []
+        held = rows(made, "answers")
+        assert len(held) == 24
+        assert [row["present"] for row in held[:3]] == [1, 0, None]
+        spent = made.live.spent(made.session)
+        assert spent["minutes"] * 60 == pytest.approx(16)
+        assert spent["listened"] == pytest.approx(24)
+        folder = made.export()[0].parent
+        answers = wk.read_answers(folder / "answers.csv").to_frame()
+        assert answers.groupby("label").size().to_dict() == dict.fromkeys(self.CLASSES, 8)
+        assert set(wk.read(folder / "events.csv").to_frame()["label"]) == set(self.CLASSES)
+
+    def test_undo_takes_back_the_segment_and_a_correction_replaces_it(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", label=list(self.CLASSES), together=True)
+        page = web(made)
+        item = page.get("/api/1/ask").json()["items"][0]
+        queries = [each["query"] for each in item["classes"]]
+        page.post("/api/1/tick", json={"present": dict.fromkeys(queries, 1), "id": "ticks-0001"})
+        last = page.get("/api/1/mine").json()["answers"]
+        assert [[each["present"] for each in row["classes"]] for row in last] == [[1, 1, 1]]
+        body = {"present": dict.fromkeys(queries, 0) | {queries[1]: None}, "id": "ticks-0002", "replaces": True}
+        page.post("/api/1/tick", json=body)
+        last = page.get("/api/1/mine").json()
+        assert [[each["present"] for each in row["classes"]] for row in last["answers"]] == [[0, None, 0]]
+        assert len(last["again"]) == 1
+        now = page.post("/api/1/undo", json={"id": "undo-0001"}).json()
+        assert now["progress"]["answered"] == 0
+        assert [each["query"] for each in now["items"][0]["classes"]] == queries
+        assert page.get("/api/1/mine").json()["answers"] == []
+
+    def test_information_chooses_segments_for_all_classes(self, recordings, tmp_path):
+        """Two classes, one of which is everywhere silent: asked at once, and the events are found."""
+        how = {"segment_length": None, "method": "information", "shortest": 0.1, "label": ["owl", "fox"]}
+        (tmp_path / "in").mkdir()
+        shutil.copy(recordings / "night_0.wav", tmp_path / "in")
+        how |= {"together": True, "live": {"goals": targets("wrong_time<=1.5")}}
+        made = opened(tmp_path / "in", tmp_path / "c", **how)
+        known = wk.read(recordings / "known.tsv").to_frame().query("recording == 'night_0.wav'")
+        page, count = web(made), 0
+        while items := page.get("/api/1/ask").json()["items"]:
+            item, count = items[0], count + 1
+            assert [each["label"] for each in item["classes"]] == ["owl", "fox"]
+            mine = known[known["recording"] == item["recording"]]
+            shared = np.minimum(mine["offset"], item["offset"]) - np.maximum(mine["onset"], item["onset"])
+            met = int((shared >= 0.5 * (mine["offset"] - mine["onset"])).any())
+            said = {each["query"]: met if each["label"] == "owl" else 0 for each in item["classes"]}
+            page.post("/api/1/tick", json={"present": said, "id": f"ticks-{count:04d}"})
+            assert count < 80
+        events = made.live.known(made.session)[0].to_frame()
+        assert set(events["label"]) == {"owl"}
+        assert len(events) == pytest.approx(len(known), abs=1)
+        assert len(rows(made, "answers")) == 2 * count
+
+    def test_other_campaigns_are_refused(self, recordings, tmp_path):
+        with pytest.raises(InvalidInput, match="several classes"):
+            opened(recordings, tmp_path / "c", together=True)
+        with pytest.raises(InvalidInput, match="leave out --repeats"):
+            opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, repeats=0.1)
+        assert not (tmp_path / "c").exists()

@@ -9,7 +9,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import axe_core_python
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -18,6 +20,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from weakly.io.soundscape import soundscape
 
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 NASTY = "<img src=x onerror=document.title='owned'>"
 
 
@@ -92,7 +95,7 @@ class Desk:
         self.browser.get(address)
         return self.browser.current_window_handle
 
-    def until(self, condition, seconds=120):
+    def until(self, condition, seconds=25):
         try:
             return WebDriverWait(self.browser, seconds, 0.05).until(lambda _: condition())
         except Exception as error:
@@ -133,6 +136,32 @@ class Desk:
         at = {"x": box["x"] + box["width"] / 2 - scrolled[0], "y": box["y"] + box["height"] / 2 - scrolled[1]}
         for kind, points in (("touchStart", [at]), ("touchEnd", [])):
             self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def drag(self, id, start, end):
+        """Press at one place of it and let go at another, both in shares of its width and height; or a click."""
+        box = self.browser.find_element(By.ID, id)
+        size, hand = box.size, ActionChains(self.browser, duration=50)
+        at = [(round((x - 0.5) * size["width"]), round((y - 0.5) * size["height"])) for x, y in (start, end)]
+        hand.move_to_element_with_offset(box, *at[0]).click_and_hold()
+        if start != end:
+            hand.move_to_element_with_offset(box, *at[1])
+        hand.release().perform()
+
+    def graph(self):
+        """What the filters and the gain are set to."""
+        script = "const done = arguments[0]; import('/static/ear.js').then((ear) => done(ear.heard()))"
+        return self.browser.execute_async_script(script)
+
+    def choose(self, id, value):
+        script = """const node = document.getElementById(arguments[0]);
+            node.value = arguments[1]; node.dispatchEvent(new Event('change'))"""
+        self.browser.execute_script(script, id, value)
+
+    def accessible(self):
+        """What axe-core complains of on the page as it stands."""
+        self.browser.execute_script(AXE)
+        found = self.browser.execute_async_script("axe.run().then(arguments[0])")
+        return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found["violations"]]
 
     def fetched(self, path):
         """The status and the body of an answer of the server to this page."""
@@ -637,3 +666,187 @@ def test_what_is_heard_is_what_played(label, recordings, desk):
     assert spent["listened"] == pytest.approx(half + twice, abs=0.01)
     assert spent["minutes"] * 60 >= half + twice - 0.3
     assert any(f"{half + twice:.1f}"[:2] in text and "heard" in text for text in desk.fetched("live")[1]["sentences"])
+
+
+GUIDE = """# Owls
+
+A **second** is enough.
+
+- hoots
+- <script>document.title = "owned"</script> and <img src=x onerror=document.title='owned'>
+
+1. listen
+2. answer
+"""
+
+
+def test_the_ear(label, recordings, desk):
+    """Stop and go on, seek, loop, slow down, filter; level and brightness belong to the recording."""
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "2.25", "--in-order")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.until(lambda: desk.sound()[1] > 0.3)
+    desk.press(" ")
+    paused = "return document.getElementById('sound').paused"
+    desk.until(lambda: desk.browser.execute_script(paused))
+    stopped = desk.sound()[1]
+    assert stopped < 2
+    desk.press(" ")
+    desk.until(lambda: not desk.browser.execute_script(paused))
+    assert desk.sound()[1] >= stopped  # it goes on from there
+    desk.drag("screen", (0.7, 0.8), (0.7, 0.8))
+    desk.until(lambda: 1.5 < desk.sound()[1] < 1.9)
+    desk.until(lambda: desk.browser.execute_script("return document.getElementById('sound').ended"))
+    desk.press(" ")
+    desk.until(lambda: 0 < desk.sound()[1] < 1)  # at its end, from the start
+    loudness = desk.graph()["gain"]
+    assert 0.1 < loudness <= 30
+
+    desk.browser.execute_script("window.seeks = 0; document.getElementById('sound').onseeked = () => window.seeks++")
+    desk.drag("screen", (0.2, 0.5), (0.4, 0.5))
+    desk.until(lambda: desk.browser.execute_script("return window.seeks") >= 3)  # the part begins again and again
+    assert 0.4 < desk.sound()[1] < 1.0
+    assert desk.shows("looped")
+    desk.press(Keys.ESCAPE)
+    desk.until(lambda: not desk.shows("looped"))
+
+    desk.drag("kilohertz", (0.5, 0.75), (0.5, 0.5))
+    top = desk.fetched("ask")[1]["items"][0]["top"]
+    desk.until(lambda: desk.graph()["low"] > 0)
+    assert [desk.graph()[end] for end in ("low", "high")] == pytest.approx([250 * top, 500 * top], rel=0.05)
+    assert "are heard" in desk.text("heard")
+    desk.drag("kilohertz", (0.5, 0.3), (0.5, 0.3))
+    desk.until(lambda: desk.graph()["low"] == 0)
+
+    source = desk.browser.execute_script("return document.getElementById('picture').src")
+    desk.choose("contrast", "80")
+    desk.until(lambda: desk.browser.execute_script("return document.getElementById('picture').src") != source)
+    desk.choose("contrast", "0")
+    for _ in range(3):
+        desk.ready()
+        desk.press("s")
+        desk.until(lambda: not desk.browser.find_elements(By.CSS_SELECTOR, "[aria-busy=true]"))
+    assert "0.1× speed" in desk.text("heard")
+    assert desk.sound()[0] == pytest.approx(22.5, abs=0.1)
+    desk.until(lambda: desk.sound()[1] > 1.0)
+    desk.press("p")
+    desk.until(lambda: desk.answered() == 1)
+    (row,) = [row for row in desk.held("actions") if row["kind"] == "reviewed"]
+    assert 2.5 < float(row["detail"].split()[0]) < 30  # seconds of the recording, not of the slow sound
+    assert ("speed", "0.1") in {(row["kind"], row["detail"]) for row in desk.held("actions")}
+    desk.ready()
+    assert desk.graph()["gain"] == loudness  # the same recording, the same level
+    assert desk.browser.execute_script("const c = document.getElementById('wave'); return c.width > 100 && !c.hidden")
+    desk.browser.execute_script("localStorage.clear()")
+
+
+def test_one_hand_with_a_guide_later_corrections_and_a_second_pass(label, recordings, desk, tmp_path):
+    """Twenty segments by the arrow keys."""
+    (tmp_path / "guide.md").write_text(GUIDE)
+    samples = tmp_path / "samples" / "owl"
+    samples.mkdir(parents=True)
+    (samples / "hoot.wav").write_bytes((recordings / "night_0.wav").read_bytes())
+    words = (str(recordings), "--label", "owl", "--segment-length", "0.45")
+    (line,) = label(*words, "--instructions", str(tmp_path / "guide.md"), "--samples", str(tmp_path / "samples"))
+    desk.calm()
+    desk.open(address_of(line))
+    desk.until(lambda: desk.shows("read"))
+    assert desk.browser.title != "owned"
+    assert "<script>" in desk.text("instructions")
+    assert desk.browser.find_element(By.CSS_SELECTOR, "#instructions strong").text == "second"
+    assert len(desk.browser.find_elements(By.CSS_SELECTOR, "#instructions li")) == 4
+    assert "hoot" in desk.text("instructions")
+    assert not desk.shows("labeling")
+    desk.browser.find_element(By.ID, "read").click()
+    desk.ready()
+    assert desk.shows("guide")  # beside every question
+    assert desk.accessible() == []
+    desk.press("?")
+    desk.choose("set", "right hand: arrows")
+    assert desk.accessible() == []
+    desk.browser.refresh()
+    desk.ready()
+    assert not desk.shows("read")
+    assert "→" in desk.text("present")  # remembered
+    desk.press(Keys.ARROW_UP)
+
+    first = desk.fetched("ask")[1]["items"][0]["query"]
+    desk.ready()
+    desk.press(Keys.PAGE_DOWN)  # later
+    desk.until(lambda: desk.fetched("ask")[1]["items"][0]["query"] != first)
+    keys = [Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_DOWN] * 4
+    for key in keys:
+        desk.answer(key)
+    given = [row for row in desk.held() if row["present"] is not None]
+    wrong = given[-1]["query"]
+    desk.browser.find_element(By.CSS_SELECTOR, "#last summary").click()
+    desk.until(lambda: desk.browser.find_elements(By.CSS_SELECTOR, "#answers button"))
+    desk.browser.find_elements(By.CSS_SELECTOR, "#answers button")[1].click()  # the one before the last: absent
+    desk.until(lambda: desk.shows("before-said"))
+    assert "You said absent" in desk.text("before-words")
+    desk.ready()
+    desk.press(Keys.ARROW_RIGHT)
+    desk.until(lambda: not desk.shows("before-said"))
+    rows = [row for row in desk.held() if row["query"] == wrong]
+    assert [row["present"] for row in rows] == [0, 1]
+    assert rows[0]["answer"] in {row["detail"] for row in desk.held("actions") if row["kind"] == "undo"}
+    assert desk.answered() == 16
+    for _ in range(4):
+        desk.answer(Keys.ARROW_LEFT)
+    desk.until(lambda: desk.shows("finished"))
+    assert desk.held()[-1]["query"] == first  # the later one came last
+    desk.until(lambda: desk.shows("second-end"))
+    assert "4 unsure" in desk.text("second-end")
+    desk.browser.find_element(By.ID, "second-end").click()
+    for k in range(4):
+        desk.until(lambda: desk.shows("before-said") and "You said unsure" in desk.text("before-words"))
+        desk.ready()
+        left = f"{3 - k} more" if k < 3 else "leave it."
+        assert left in desk.text("before-words")
+        desk.press("k" if k == 0 else Keys.ARROW_RIGHT)
+        desk.until(lambda left=left: desk.shows("finished") or left not in desk.text("before-words"))
+    desk.until(lambda: desk.shows("finished"))
+    counts = [each["present"] for each in desk.fetched("mine")[1]["answers"]]
+    assert (counts.count(1), counts.count(0), counts.count(None)) == (8, 11, 1)
+    desk.browser.execute_script("localStorage.clear()")
+
+
+def test_twelve_classes_at_once(label, recordings, desk):
+    names = [f"class {k}" for k in range(1, 13)]
+    (line,) = label(str(recordings), "--label", ",".join(names), "--together", "--segment-length", "1.5", "--in-order")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    ticked = "return [...document.querySelectorAll('#classes [aria-pressed=true]')].map((b) => b.textContent.trim())"
+    for key in "3739":
+        desk.press(key)
+    assert desk.browser.execute_script(ticked) == ["7 class 7", "9 class 9"]
+    desk.press("/")
+    desk.press("12")
+    desk.press(Keys.ENTER)
+    assert desk.browser.execute_script(ticked)[-1] == "class 12"
+    assert desk.accessible() == []
+    desk.browser.find_element(By.CSS_SELECTOR, "#classes button").click()
+    desk.answer(Keys.ENTER)  # after a click, too, it goes on
+    desk.ready()
+    desk.press(Keys.ENTER)
+    desk.until(lambda: "0 says none" in desk.text("toast"))
+    desk.answer("0")
+    for key in ("u", "0", "0", "0"):
+        desk.answer(key)
+    desk.until(lambda: desk.shows("finished"))
+    held = desk.held()
+    assert len(held) == 72
+    heard = {name for name, row in zip(names, held) if row["present"]}
+    assert heard == {"class 1", "class 7", "class 9", "class 12"}
+    assert {row["present"] for row in held[12:24]} == {0.0}
+    assert {row["present"] for row in held[24:36]} == {None}
+    assert desk.text("second-end") == "Second pass over 1 unsure or bookmarked"
+    desk.browser.find_element(By.ID, "second-end").click()
+    desk.until(lambda: desk.shows("before-said"))
+    desk.ready()
+    desk.press("2")
+    desk.press(Keys.ENTER)
+    desk.until(lambda: desk.shows("finished"))
+    assert desk.fetched("mine")[1]["answers"][0]["classes"][1]["present"] == 1

@@ -28,6 +28,8 @@ Examples:
 
   weakly label recordings/ --label owl --segment-length 3
 
+  weakly label recordings/ --label owl,fox,rain --together --segment-length 3
+
   weakly label recordings/ --plan plan/plan.json --choice best
 
   weakly label recordings/ --label owl --segment-length 3 --annotators ana,ben --votes 2 --host 0.0.0.0
@@ -49,8 +51,11 @@ _DATABASE = "Another store, postgresql://...; the folder remembers it but for th
 _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
     "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
-    "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float),
+    "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float), "instructions": str,
+    "samples": str, "together": bool,
 }  # fmt: skip
+_PATHS = ("events", "samples")
+MOST_INSTRUCTIONS = 50_000
 
 
 @command("label", _HELP, leaving="")
@@ -77,6 +82,7 @@ def label(
     events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
     calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
+    together: bool = option("Ask about all classes of a segment at once: tick what you hear.", False, "--together"),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
     seed: int = option("For the calibration items.", 0, min=0),
     measure: bool = option(
@@ -93,6 +99,8 @@ def label(
         "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
         "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50."
     ),
+    instructions: Path = option("A text for annotators (Markdown), shown beside every question.", metavar="FILE"),
+    samples: Path = option("Sample sounds for annotators: FOLDER/CLASS/any.wav.", metavar="FOLDER"),
     per_second: float = option("Price of a second heard or viewed."),
     per_query: float = option("Price of an answer."),
     currency: str = option("Of these prices; s for seconds of work.", "EUR"),
@@ -122,6 +130,8 @@ def label(
         say(f"the link of {withdraw} was withdrawn")
         return
     told = SimpleNamespace(**(context.params | ({} if folder is None else _remembered(context, folder))))
+    if isinstance(told.instructions, Path):  # the text is kept, and no path, which somebody else could have set
+        told.instructions = _text(told.instructions)
     common: dict[str, Any] = {
         "out": out, "database": database, "events": None if told.events is None else read(told.events),
         "annotators": [told.annotator] if told.annotators is None else told.annotators.split(","),
@@ -134,11 +144,13 @@ def label(
     else:
         if sys.stderr.isatty():
             print("weakly: preparing the first questions; the first time this takes a moment", file=sys.stderr)
-        made = _opened(given, told, {**common, "plays": not export})
+        shown = {"instructions": told.instructions or "", "samples": told.samples,
+                 "places": [samples] if is_given(context, "samples") else []}  # fmt: skip
+        made = _opened(given, told, {**common, **shown, "plays": not export})
     with made.session.store.or_nothing():
         if not measure:
             kept = {word: getattr(told, word) for word in _KEPT}
-            kept["events"] = told.events and str(told.events.resolve())
+            kept |= {word: (path := getattr(told, word)) and str(path.resolve()) for word in _PATHS}
             made.session.store.setting("label", kept, anew=True)
         if export:
             assert made.export is not None
@@ -165,9 +177,17 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
             raise InvalidInput(
                 f"{folder}: remembers {word} {shortened(value)}: damaged? say --{word.replace('_', '-')}"
             )
-    if found.get("events") is not None:
-        found["events"] = Path(found["events"])
-    return found
+    return found | {word: Path(found[word]) for word in _PATHS if found.get(word) is not None}
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"instructions: {path} cannot be read as text ({error})") from error
+    if len(text) > MOST_INSTRUCTIONS:
+        raise InvalidInput(f"instructions: {path} has {len(text)} signs; annotators read at most {MOST_INSTRUCTIONS}")
+    return text
 
 
 def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) -> Any:
@@ -214,8 +234,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "presence_criterion": 0.5 if told.presence_criterion is None else told.presence_criterion,
     }  # fmt: skip
     label = _labels(told.name) if isinstance(told.name, str) else told.name
-    return open_campaign(given, label=label, votes=told.votes, calibrate=told.calibrate or None, repeats=told.repeats,
-                         seed=told.seed, live=live, in_order=told.in_order, **common, **how)  # fmt: skip
+    same = {word: getattr(told, word) for word in ("votes", "repeats", "seed", "in_order", "together")}
+    return open_campaign(given, label=label, calibrate=told.calibrate or None, live=live, **same, **common, **how)
 
 
 def _labels(name: str) -> Any:

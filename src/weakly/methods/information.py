@@ -335,6 +335,13 @@ class Information(Method):
         states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
 
+    def gain(self, recording: Recording, asked: AnswerHistory, segment: tuple[float, float]) -> float:
+        """How much an answer to this segment is expected to lower the stretch's uncertainty, for its cost."""
+        middle = (segment[0] + segment[1]) / 2
+        part = next(part for part in reversed(self.stretches(recording, asked)) if part.start <= middle)
+        known = self.posterior(recording, asked, part)
+        return known.gain(np.array([segment]), start=part.start, end=part.end, share=self.query_cost_share).item()
+
     def is_content(self, now: dict[str, float], part: Stretch) -> bool:
         """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
 

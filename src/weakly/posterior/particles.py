@@ -374,6 +374,14 @@ class ParticlePosterior(TimelinePosterior):
                 worlds = [self._answered(w, segments[best], rng) for w in (worlds if len(chosen) > 1 else worlds * 8)]
         return segments[chosen], most
 
+    def gain(self, segments: Intervals, *, start: float, end: float, share: float) -> Array:
+        """How much each segment is expected to tell about every label from start to end for its cost."""
+        cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
+        told = kernels.gains(
+            *self._arrays, self.weight, segments, start, (end - start) / _COARSE, _COARSE, self.recording_length
+        )
+        return np.asarray(told / cost)
+
     def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
         present = np.exp(self._likelihood(segment, 1.0))
         after = weight * (present if rng.random() < float(weight @ present) else 1 - present)

@@ -19,6 +19,7 @@ from ...base.files import atomic_write, private_files
 from ...base.results import to_json
 from ...base.symbols import positive
 from ...io import write
+from ...io.signals import RECORDINGS, header
 from ...methods.base import Recording
 from ...methods.information import Information
 from ...model.answers import Answers
@@ -31,10 +32,9 @@ from ...studies.queries.store import NAME
 from ..serving import is_loopback
 from . import media
 from .access import OWNER, Access, Own
-from .belief import BeliefSummary
-from .follow_up import N_ITEMS, AdaptiveFollowUp, AnnotatorProfile, Measurement, neutral, usual_length
+from .follow_up import AdaptiveFollowUp, BeliefSummary, Repeats
 from .live import QualityMonitor, goal_words
-from .repeats import Repeats
+from .measurement import N_ITEMS, AnnotatorProfile, Measurement, neutral, usual_length
 from .routes import Labeling, create_app
 from .session import LabelingSession
 
@@ -59,6 +59,10 @@ def open_campaign(
     repeats: float = 0.0,
     seed: int = 0,
     plays: bool = True,
+    together: bool = False,
+    instructions: str = "",
+    samples: Path | None = None,
+    places: Sequence[Path] = (),
     **how: Any,
 ) -> Labeling:
     """The campaign of these recordings, new or as far as it is, ready to be served.
@@ -66,13 +70,15 @@ def open_campaign(
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
     owner has another link than the annotators; left out, if there are several. ``live`` are the options of
-    :class:`.live.QualityMonitor`. ``repeats``: the share of segments that are asked again, unseen. ``plays``: whether
-    the recordings are needed. What is refused leaves nothing behind.
+    :class:`.live.QualityMonitor`. ``together``: all classes of a segment at once. ``repeats``: the share of segments
+    that are asked again, unseen. ``plays``: whether the recordings are needed. ``instructions`` (Markdown) and the
+    sounds of the folder ``samples`` stand beside every question; ``places`` are further folders that may be read. What
+    is refused leaves nothing behind.
     """
     given = [Path(path) for path in recordings]
     is_campaign = bool(given) and (given[0] / NAME).is_file()
     own = Own(given[0] if is_campaign else out)
-    folders = media.Folders([*given, *own.places])
+    folders = media.Folders([*given, *places, *own.places])
     if is_campaign:
         campaign = Campaign.open(given[0], database=database)
     else:
@@ -82,7 +88,7 @@ def open_campaign(
     with campaign.store.or_nothing():
         if plays:
             _refuse_others(campaign.everything(), folders)
-        access = _access(own, campaign, given, annotators, team)
+        access = _access(own, campaign, [*given, *places], annotators, team)
         method, known = campaign.method(), campaign.everything()
         if campaign.parameters.get("batch") is not None:
             raise InvalidInput(
@@ -91,13 +97,18 @@ def open_campaign(
         goals = {goal.word: goal.value for goal in (live or {}).get("goals", ())}
         if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
             method = replace(method, wrong_time=goals["wrong_time"])
+        asked = list(campaign.parameters["label"])
+        if together and (len(asked) < 2 or repeats):
+            raise InvalidInput(
+                "together: segments that are asked again are asked by class; leave out --repeats or --together"
+                if repeats else f"together needs several classes, --label dog,cat; got {asked[0]}"
+            )  # fmt: skip
         more = AdaptiveFollowUp(method, known) if method.follows_answers else None
         session = LabelingSession(
-            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order,
+            campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, together=together,
             more=Repeats(positive("repeats", repeats, zero=True), known, more) if repeats else more,
         )  # fmt: skip
         learned = BeliefSummary(more, method) if more is not None and isinstance(method, Information) else None
-        asked = list(campaign.parameters["label"])
         made = Labeling(
             session, known, folders, access, ", ".join(asked),
             live=QualityMonitor(known, learned=learned, **(live or {})),
@@ -107,8 +118,25 @@ def open_campaign(
             own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
             made.recordings = with_events(known, events, own_label)
         made.live.card = made.card
+        made.instructions, made.samples = instructions, samples_of(samples, folders)
         made.export = lambda: export(made, campaign, events)
         return made
+
+
+def samples_of(folder: Path | None, folders: media.Folders) -> list[tuple[str, Path]]:
+    """The sounds of a folder by class: CLASS/any.wav, or CLASS.wav, CLASS_2.wav."""
+    if folder is None:
+        return []
+    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDINGS)
+    sounds = [path for path in found if media.kind_of(path) == "sound"]
+    if not sounds:
+        raise InvalidInput(f"samples: there are no sounds in {folder}; put some into it, a folder for each class")
+    for path in sounds:
+        if not folders.holds(path):
+            raise InvalidInput(f"samples: {path} is in no folder that you named; name it again: --samples {folder}")
+        header(path)
+    name = lambda path: re.sub(r"[ _-]*\d*$", "", path.stem) if path.parent == folder else path.parent.name  # noqa: E731
+    return [(name(path) or path.stem, path.resolve()) for path in sounds]
 
 
 def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
@@ -212,11 +240,9 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     found = replace(found, answers=Answers(frame, found.answers.recordings))
     folder = campaign.folder / LABELS
     paths = now.write_labels(now.labels(found), found, folder)
-    answers = folder / "answers.csv"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
-        write(found.answers, answers, format="clips")
-        paths += [answers, *_write_inference(labeling, folder), *_write_cards(labeling, folder)]
+        paths += [*_write_inference(labeling, folder), *_write_cards(labeling, folder)]
         return paths + _write_audit(found.answers, events, folder)
 
 

@@ -25,9 +25,8 @@ from ...posterior.criterion import NUMBERS, CriterionPosterior
 from ...posterior.slips import Slips, slip_words
 from ...studies.audit.agreement import krippendorff_alpha
 from ...studies.queries.query_set import sense
-from .belief import BeliefSummary
-from .follow_up import AnnotatorProfile
-from .repeats import repeated
+from .follow_up import BeliefSummary, repeated
+from .measurement import AnnotatorProfile
 from .session import LabelingSession
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """What an annotator hears and sees of one segment: its sound as WAV, its spectrogram as PNG, its traces as SVG.
 
 Everything is made from the one stretch of the recording, when it is asked for, in a few milliseconds; the page draws
-the axes. A video is served as the file that it is. Recordings are read only from the folders that were given.
+the axes. How bright and how loud it is depends on its recording, not on the stretch: see :class:`Scale`. A video is
+served as the file that it is. Recordings are read only from the folders that were given.
 """
 
 from __future__ import annotations
@@ -10,19 +11,23 @@ import io
 import struct
 import zlib
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import rfft
+from scipy.signal import resample_poly
 
 from ...base.errors import InvalidInput, optional
 from ...io.signals import SIGNALS, VIDEOS, header, read_clip
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
-FLOOR = 60.0  # dB below the loudest that are still seen
+FLOOR = 60.0  # dB below the loudest that are still seen, where nothing is known of the recording
+BELOW, ABOVE = 5.0, 35.0  # dB around a recording's noise that are seen at least: noise alone is dark
+LOOKS = 24  # stretches of a second from which a recording's level is told
+LEAST_RATE = 8000  # samples per second that every browser plays
 MOST_TRACES = 12
 
 
@@ -57,13 +62,43 @@ def kind_of(path: Path) -> str:
     return "traces" if ending in SIGNALS else "video" if ending in VIDEOS else "sound"
 
 
-def sound(path: Path, *, onset: float, offset: float) -> bytes:
-    """The stretch as the bytes of a WAV file, mono or stereo, as loud as it was recorded."""
+class Scale(NamedTuple):
+    """How loud a recording is: decibels of its noise and of its loudest pixels, and the peak of its samples."""
+
+    noise: float
+    loudest: float
+    peak: float
+
+
+@lru_cache(maxsize=4096)
+def scale_of(path: Path) -> Scale:
+    """The scale of a recording, from stretches all over it."""
+    sound = header(path)
+    seconds = sound.n_samples / sound.sample_rate
+    starts = np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds))))
+    levels, peak = [], 1e-6
+    for start in starts.tolist():
+        samples, rate = read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0)
+        levels.append(_decibels(samples.mean(axis=1), rate).ravel())
+        peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
+    noise, loudest = np.quantile(np.concatenate(levels), (0.5, 0.9995)).tolist()
+    return Scale(noise, loudest, peak)
+
+
+def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> bytes:
+    """The stretch as the bytes of a WAV file, mono or stereo, as loud as it was recorded.
+
+    A ``speed`` below 1 says a lower sample rate, so that all of it is heard slower and deeper: 80 kHz as 8 at 0.1.
+    """
     samples, rate = read_clip(path, onset=onset, offset=offset)
     if samples.shape[1] > 2:
         samples = samples.mean(axis=1, keepdims=True)
+    times = 1 if speed == 1 else int(np.ceil(LEAST_RATE / (rate * speed)))
+    if times > 1:
+        samples = resample_poly(samples, times, 1, axis=0)
     target = io.BytesIO()
-    optional("soundfile", extra="audio").write(target, samples, round(rate), format="WAV", subtype="PCM_16")
+    rate = round(times * rate * speed)
+    optional("soundfile", extra="audio").write(target, samples, rate, format="WAV", subtype="PCM_16")
     return target.getvalue()
 
 
@@ -72,28 +107,41 @@ def top_of(path: Path, *, sample_rate: float | None = None) -> float:
     return header(path, sample_rate=sample_rate).sample_rate / 2000
 
 
-def picture(path: Path, *, onset: float, offset: float, sample_rate: float | None = None) -> tuple[bytes, str]:
+def picture(
+    path: Path, *, onset: float, offset: float, sample_rate: float | None = None, **how: Any
+) -> tuple[bytes, str]:
     """The picture of the stretch and its media type: a spectrogram for sound, traces for every other signal."""
     samples, rate = read_clip(path, onset=onset, offset=offset, fade=0.0, sample_rate=sample_rate)
     if kind_of(path) == "traces":
         return traces(samples), "image/svg+xml"
-    return spectrogram(samples.mean(axis=1), rate), "image/png"
+    return spectrogram(samples.mean(axis=1), rate, scale_of(path), **how), "image/png"
 
 
-def spectrogram(samples: NDArray[np.float32], rate: float) -> bytes:
-    """The spectrogram as a PNG file: time to the right, 0 to rate / 2 upwards, the loudest of each pixel in dB."""
+def spectrogram(
+    samples: NDArray[np.float32], rate: float, scale: Scale | None = None, *, shift: float = 0.0, span: float = 0.0,
+    part: float = 1.0,
+) -> bytes:  # fmt: skip
+    """The spectrogram as a PNG file: time to the right, 0 to rate / 2 upwards, the loudest of each pixel in dB.
+
+    The darkest colour is a little below the recording's noise (``shift`` dB further up), the brightest ``span`` dB
+    above it (0: as loud as the recording becomes). ``part``: of the frequencies, from 0.
+    """
+    levels = _decibels(samples, rate, part)
+    low = float(levels.max()) - FLOOR if scale is None else scale.noise - BELOW
+    high = low + FLOOR if scale is None else max(scale.loudest, scale.noise + ABOVE)
+    grey = np.clip((levels - low - shift) * (255 / (span or high - low)), 0, 255).astype(np.uint8)
+    return png(np.ascontiguousarray(grey.T[::-1]))
+
+
+def _decibels(samples: NDArray[np.float32], rate: float, part: float = 1.0) -> NDArray[np.float32]:
+    """The levels of a spectrogram's pixels, in decibels: columns by time, each with its frequencies upwards."""
     n = int(np.clip(2 ** round(np.log2(max(2.0, rate * 0.023))), 64, 4096))
     hop = n // 2 if len(samples) > WIDTH * n // 2 else max(1, (len(samples) - n) // WIDTH + 1)
     padded = np.pad(samples, (0, max(0, n - len(samples))))
     frames = np.lib.stride_tricks.sliding_window_view(padded, n)[::hop]
     window = np.hanning(n).astype(np.float32)
-    power = np.abs(rfft(frames * window, axis=1)[:, 1:])
-    columns = _largest(power, WIDTH, axis=0)
-    rows = _largest(columns, HEIGHT, axis=1)
-    level = 20 * np.log10(rows + 1e-9)
-    top = float(level.max())
-    grey = np.clip((level - (top - FLOOR)) * (255 / FLOOR), 0, 255).astype(np.uint8)
-    return png(np.ascontiguousarray(grey.T[::-1]))
+    power = np.abs(rfft(frames * window, axis=1)[:, 1 : 1 + max(8, round(part * (n // 2)))])
+    return np.asarray(20 * np.log10(_largest(_largest(power, WIDTH, axis=0), HEIGHT, axis=1) + 1e-9))
 
 
 def _largest(values: NDArray[Any], most: int, *, axis: int) -> NDArray[Any]:

@@ -1,32 +1,35 @@
-"""The addresses of ``weakly label``: ask, tell, undo, bookmark; the sound and the picture of a segment; how it goes.
+"""The addresses of ``weakly label``: ask, tell, undo, correct; the sound and the picture of a segment; how it goes.
 
 All under ``/api/1``: the number changes when an address changes its meaning. Segments are named by their query, never
 by a path. Nobody sees what another person answered; the owner sees counts and agreement.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from ...base.errors import InvalidInput, WeaklyError, optional
 from ...io.signals import channel_names
 from ...methods.base import Recording
-from ...studies.queries.store import StoreTrouble
+from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
-from .follow_up import AnnotatorProfile, card_of
 from .live import QualityMonitor, sentences
+from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
 
 optional("fastapi", extra="label")
 
 from fastapi import Depends, FastAPI, Request  # noqa: E402
+from fastapi import Query as Within  # noqa: E402
 from fastapi.responses import FileResponse, JSONResponse, Response  # noqa: E402
 from pydantic import BaseModel, ConfigDict, Field  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
@@ -34,21 +37,22 @@ from starlette.exceptions import HTTPException  # noqa: E402
 _OWN = Path(__file__).parent / "static"
 API = "/api/1"
 MOST_CONTEXT = 30.0  # seconds on either side
+MOST_RECENT = 30  # answers in the list of the last ones
+MOST_SAMPLE = 30.0  # seconds of a sample sound
 T = TypeVar("T")
 
 Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 Query = Annotated[str, Field(min_length=1, max_length=64)]
+Present = Annotated[int, Field(ge=0, le=1)] | None
 
 
 class _Told(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class Tell(_Told):
-    """An answer. ``id`` is made by the client: the same answer sent again is taken once."""
+class _Work(_Told):
+    """What was done for an answer. ``id`` is made by the client: the same answer sent again is taken once."""
 
-    query: Query
-    present: Annotated[int, Field(ge=0, le=1)] | None = Field(description="1 present, 0 absent, null unsure")
     id: Id
     seconds: Annotated[float, Field(ge=0, le=86400)] | None = Field(None, description="active seconds")
     plays: Annotated[int, Field(ge=0, le=10**6)] = 1
@@ -61,6 +65,28 @@ class Tell(_Told):
     speed: Annotated[float, Field(ge=0.1, le=10)] = 1.0
     context: bool = Field(False, description="whether more than the segment was heard or seen")
     picture: bool = Field(False, description="whether the picture of a measured sound was shown")
+    replaces: bool = Field(False, description="whether your earlier answer to this query, if any, is taken back")
+
+
+class Tell(_Work):
+    """An answer about one class of a segment."""
+
+    query: Query
+    present: Present = Field(description="1 present, 0 absent, null unsure")
+
+    def answers(self) -> dict[str, int | None]:
+        """By query."""
+        return {self.query: self.present}
+
+
+class Ticks(_Work):
+    """The answers about all classes of a segment. The seconds of work stand with the first of them."""
+
+    present: Annotated[dict[Query, Present], Field(min_length=1, max_length=500)]
+
+    def answers(self) -> dict[str, int | None]:
+        """By query."""
+        return self.present
 
 
 class Undo(_Told):
@@ -69,8 +95,8 @@ class Undo(_Told):
     id: Id
 
 
-class Bookmark(_Told):
-    """Keep a note about a segment."""
+class Remark(_Told):
+    """What to do with a segment besides answering it, with a note."""
 
     query: Query
     note: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] = ""  # which PostgreSQL cannot hold
@@ -90,11 +116,18 @@ class Labeling:
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
     listen_for: str = ""  # what a measurement asks to notice
+    instructions: str = ""  # the owner's text, Markdown
+    samples: Sequence[tuple[str, Path]] = ()  # sounds by class
     export: Callable[[], list[Path]] | None = None
 
     def card(self, annotator: str) -> AnnotatorProfile | str | None:
         """The card of this person, or why there is none."""
         return card_of(self.session, annotator, self.label, self.recordings)
+
+
+def said_by(answer: Answer | None) -> int | None:
+    """1 present, 0 absent, None unsure or nothing yet."""
+    return None if answer is None or isnan(answer.present) else int(answer.present)
 
 
 def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[str] = ()) -> FastAPI:
@@ -153,12 +186,13 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @cache
     def about(recording: str) -> dict[str, Any]:
-        """How a recording is shown: kind, the top of its picture in kHz, the names of its channels."""
+        """How a recording is shown: kind, the top of its picture in kHz, its peak, the names of its channels."""
         path = Path(labeling.recordings[recording].path or "")
         kind = media.kind_of(path)
         names = channel_names(path) if kind == "traces" else []
-        return {"kind": kind, "top": media.top_of(path) if kind == "sound" else None,
-                "channels": names[: media.MOST_TRACES], "n_channels": len(names)}  # fmt: skip
+        top, peak = (media.top_of(path), media.scale_of(path).peak) if kind == "sound" else (None, None)
+        return {"kind": kind, "top": top, "peak": peak, "channels": names[: media.MOST_TRACES],
+                "n_channels": len(names)}  # fmt: skip
 
     def shown(item: Item, who: str) -> dict[str, Any]:
         """What an annotator may know of a segment; whether it is a calibration item is not among it."""
@@ -169,6 +203,10 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             "query": item.query, "recording": "" if labeling.measuring else item.recording, "label": item.label,
             "onset": item.onset, "offset": item.offset, "recording_length": labeling.recordings[item.recording].length,
             "with_context": span(item, True), "video": film, **found,
+            "classes": [
+                {"query": each.query, "label": each.label, "present": said_by(session.answer_of(who, each.query))}
+                for each in session.classes(item, who)
+            ] if session.together else None,
         }  # fmt: skip
 
     def item_of(query: str) -> Item:
@@ -192,32 +230,45 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
                 "measuring": labeling.measuring, "listen_for": labeling.listen_for,
-                "campaign": session.campaign}  # fmt: skip
+                "campaign": session.campaign, "together": session.together, "instructions": labeling.instructions,
+                "samples": [{"label": label, "name": path.stem} for label, path in labeling.samples]}  # fmt: skip
 
     @app.get(f"{API}/ask")
     async def ask(who: Who) -> dict[str, Any]:
         """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
         return await in_line(lambda: state(who))
 
+    @app.post(f"{API}/tick")
+    async def tick(said: Ticks, who: Who) -> dict[str, Any]:
+        """Take the answers about all classes of a segment, as ``tell`` does."""
+        return await tell(said, who)
+
     @app.post(f"{API}/tell")
-    async def tell(said: Tell, who: Who) -> dict[str, Any]:
+    async def tell_one(said: Tell, who: Who) -> dict[str, Any]:
         """Take an answer; ``kept`` is false if another one of yours to the same query is there already.
 
         An error with status 422 means that it is not stored and never will be, any other that it may be sent again.
         ``problem``: the answer is stored, and what comes next could not be done; ``items`` may be missing.
         """
+        return await tell(said, who)
+
+    async def tell(said: Tell | Ticks, who: str) -> dict[str, Any]:
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
-        if said.reviewed_seconds is not None:
-            acts.append(("reviewed", f"{said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}"))
-        told = session.offer(
-            who, query=said.query, present=float("nan") if said.present is None else float(said.present), id=said.id,
-            seconds=float("nan") if said.seconds is None else said.seconds, acts=acts,
-        )  # fmt: skip
+        told = []
+        for k, (query, present) in enumerate(said.answers().items()):
+            heard = [] if said.reviewed_seconds is None else [
+                ("reviewed", f"{0.0 if k else said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}")
+            ]  # fmt: skip
+            told.append(session.offer(
+                who, query=query, present=float("nan") if present is None else float(present), replaces=said.replaces,
+                id=f"{said.id}.{k}" if k else said.id, acts=acts + heard,
+                seconds=float("nan") if k or said.seconds is None else said.seconds,
+            ))  # fmt: skip
 
         def take() -> dict[str, Any]:
-            kept = session.take(told)
+            kept = {session.take(each) for each in told} == {True}
             try:
                 return {"kept": kept} | state(who, refresh=False)
             except WeaklyError as error:  # of what comes next: the answer is stored
@@ -238,17 +289,66 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return {"undone": None if item is None else item.query} | now
 
     @app.post(f"{API}/bookmark")
-    async def bookmark(said: Bookmark, who: Who) -> dict[str, Any]:
+    async def bookmark(said: Remark, who: Who) -> dict[str, Any]:
         """Keep a note about a segment."""
-        await in_line(lambda: session.bookmark(who, query=said.query, note=said.note, id=said.id))
+        await in_line(lambda: session.remark(who, query=said.query, kind="bookmark", note=said.note, id=said.id))
         return {"kept": True}
 
+    @app.post(f"{API}/later")
+    async def later(said: Remark, who: Who) -> dict[str, Any]:
+        """Put a segment behind all others that wait for you."""
+
+        def put() -> dict[str, Any]:
+            session.remark(who, query=said.query, kind="later", id=said.id)
+            return state(who)
+
+        return await in_line(put)
+
+    @app.get(f"{API}/mine")
+    async def mine(who: Who) -> dict[str, Any]:
+        """Your last answers, the newest first, and the queries of a second pass: unsure or bookmarked."""
+
+        def look() -> dict[str, Any]:
+            marked = {row["query"] for row in session.bookmarks() if row["annotator"] == who}
+            given: dict[Any, Item] = {}  # one for each segment that is asked at once, the newest first
+            again = []
+            for one in reversed(session.answers_by(who)):
+                item = session.items.get(one.query)
+                if item is not None:
+                    given.setdefault(item.place if session.together else item.query, item)
+                    again += [item] if isnan(one.present) or one.query in marked else []
+            rows = [
+                {**shown(item, who), "present": said_by(session.answer_of(who, item.query)),
+                 "is_bookmarked": item.query in marked} for item in islice(given.values(), MOST_RECENT)
+            ]  # fmt: skip
+            places = {item.place if session.together else item.query: item.query for item in reversed(again)}
+            return {"answers": rows, "again": list(places.values())}
+
+        return await in_line(look)
+
+    @app.get(f"{API}/item/{{query}}")
+    async def item(query: str, who: Who) -> dict[str, Any]:
+        """A segment that you have answered, to be answered again."""
+        given = session.answer_of(who, query)
+        if given is None:
+            raise HTTPException(404, "you have not answered such a query")
+        return shown(item_of(query), who) | {"present": said_by(given)}
+
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
-    def sound(query: str, who: Who, context: bool = False) -> Response:
-        """The sound of a segment as WAV, with as much on either side if context is asked for."""
+    def sound(
+        query: str, who: Who, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
+    ) -> Response:
+        """The sound of a segment as WAV, with as much on either side if context is asked for, or slower and deeper."""
         item = item_of(query)
         onset, offset = span(item, context)
-        return Response(media.sound(file_of(item), onset=onset, offset=offset), media_type="audio/wav")
+        return Response(media.sound(file_of(item), onset=onset, offset=offset, speed=speed), media_type="audio/wav")
+
+    @app.get(f"{API}/guide/{{number}}", response_class=Response)
+    def guide(number: int, who: Annotated[Person, Depends(person)]) -> Response:
+        """One of the owner's sample sounds."""
+        if not 0 <= number < len(labeling.samples):
+            raise HTTPException(404, "there is no such sample")
+        return Response(media.sound(labeling.samples[number][1], onset=0, offset=MOST_SAMPLE), media_type="audio/wav")
 
     @app.get(f"{API}/sample/{{number}}", response_class=Response)
     def sample(number: int, who: Who) -> Response:
@@ -266,11 +366,19 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return Response(media.sound(path, **around), media_type="audio/wav")
 
     @app.get(f"{API}/picture/{{query}}", response_class=Response)
-    def picture(query: str, who: Who, context: bool = False) -> Response:
-        """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when."""
+    def picture(
+        query: str, who: Who, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
+        contrast: Annotated[float, Within(ge=0, le=120)] = 0, part: Annotated[float, Within(ge=0.01, le=1)] = 1,
+    ) -> Response:  # fmt: skip
+        """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when.
+
+        ``shift``: decibels by which the darkest colour lies higher; ``contrast``: decibels between the darkest and the
+        brightest; ``part``: of the frequencies, from 0.
+        """
         item = item_of(query)
         onset, offset = span(item, context)
-        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate)
+        body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate,
+                                   shift=shift, span=contrast, part=part)  # fmt: skip
         return Response(body, media_type=kind, headers={"Weakly-Span": f"{onset:.6f},{offset:.6f}"})
 
     @app.get(f"{API}/video/{{query}}", response_class=FileResponse)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,14 @@ from ...base.symbols import whole
 from ...studies.queries.query_set import REPEAT
 from ...studies.queries.store import Answer, Store, StoreTrouble, same
 
+if TYPE_CHECKING:
+    from .follow_up import FollowUp
+
 #: Seconds that an answer is expected to take besides listening, before any was given.
 FIRST_GUESS = 3.0
 MOST_NOTE = 2000  # characters
+#: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
+AHEAD = (0.5, 2.4)
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,18 @@ class Item:
     event_fraction: float | None
     method: str
 
+    @property
+    def place(self) -> tuple[str, float, float]:
+        """The stretch of a recording that it asks about."""
+        return self.recording, self.onset, self.offset
+
 
 @dataclass
 class _Cache:
     """The copy of the store: what is asked, and what counts now."""
 
     items: dict[str, Item] = field(default_factory=dict)
+    by_place: dict[tuple[str, float, float], list[Item]] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
     numbers: dict[str, int] = field(default_factory=dict)
     by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
@@ -59,6 +70,7 @@ class _Cache:
     by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
     actions: dict[str, Any] = field(default_factory=dict)
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
+    later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
 
@@ -80,23 +92,10 @@ class PendingAnswer:
 
     answer: Answer
     acts: Sequence[tuple[str, str]]
+    replaces: bool = False  # an earlier answer of the same person, which is then taken back
     is_kept: bool = False
     is_done: bool = False
     error: Exception | None = None
-
-
-class FollowUp(Protocol):
-    """What asks further questions once answers are there."""
-
-    @property
-    def wanted(self) -> set[str] | None:
-        """The queries that wait for an answer now; None: all of them."""
-
-    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
-        """The queries that follow from new answers to these ones; called under the store's lock."""
-
-    def is_for(self, item: Item, annotator: str) -> bool:
-        """Whether this person may be asked."""
 
 
 class LabelingSession:
@@ -110,13 +109,15 @@ class LabelingSession:
     more : what asks further questions once answers are there (a method that follows the answers, a measurement).
     in_order : ask in the order of time. Left out, the order is a shuffled one (always the same), so that a segment's
         neighbours, heard just before, do not answer for it.
+    together : ask about all classes of a segment at once; each of them still has a query and an answer of its own.
     """
 
     def __init__(
         self, store: Store, *, annotators: Sequence[str], votes: int = 1, more: FollowUp | None = None,
-        in_order: bool = False,
+        in_order: bool = False, together: bool = False,
     ) -> None:  # fmt: skip
-        self.store, self.annotators, self.more, self.in_order = store, list(annotators), more, in_order
+        self.store, self.annotators, self.more = store, list(annotators), more
+        self.in_order, self.together = in_order, together
         self.votes = whole("votes", votes, least=1)
         if self.votes > len(self.annotators):
             raise InvalidInput(f"votes must be at most the number of annotators, {len(self.annotators)}, got {votes}")
@@ -199,10 +200,28 @@ class LabelingSession:
         """What this person hears now, and what comes after it if nothing changes; nothing when all is answered.
 
         First what they took back last, then their own share in order, then what is left of the others', from its end.
+        Together, each item stands for all of its segment.
         """
         with self._lock:
             self.refresh(if_stale=not refresh)
-            return list(islice(self._open(annotator), most))
+            waiting = iter(self._open(annotator))
+            if not self.together:
+                return list(islice(waiting, most))
+            places: dict[Any, Item] = {}
+            while len(places) < most and (item := next(waiting, None)) is not None:
+                places.setdefault(item.place, item)
+            return list(places.values())
+
+    def classes(self, item: Item, annotator: str) -> list[Item]:
+        """The item, or (together) all of its segment: those that this person has answered if this one is, else not."""
+        if not self.together:
+            return [item]
+        with self._lock:
+            given, is_answered = self._cache.given, annotator in self._cache.given.get(item.query, ())
+            return [
+                each for each in self._cache.by_place[item.place]
+                if (annotator in given.get(each.query, ())) == is_answered and each.calibration == item.calibration
+            ]  # fmt: skip
 
     def refresh(self, *, if_stale: bool = False) -> None:
         """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
@@ -212,27 +231,26 @@ class LabelingSession:
                 with self._changing() as connection:
                     self._extend(connection, changed)
 
-    def tell(
+    def tell(self, annotator: str, **said: Any) -> bool:
+        """Take an answer, as :meth:`offer` is told; whether it is kept.
+
+        It is not if this person has another one to the same query already that it does not replace.
+        """
+        return self.take(self.offer(annotator, **said))
+
+    def offer(
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
-        answered: str = "", acts: Sequence[tuple[str, str]] = (),
-    ) -> bool:  # fmt: skip
-        """Take an answer; whether it is kept: not if this person has another one to the same query already.
+        answered: str = "", acts: Sequence[tuple[str, str]] = (), replaces: bool = False,
+    ) -> PendingAnswer:  # fmt: skip
+        """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait.
 
         ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
         ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
         wait for the store at the same time go into one transaction.
         """
-        told = self.offer(annotator, query=query, present=present, id=id, seconds=seconds, answered=answered, acts=acts)
-        return self.take(told)
-
-    def offer(
-        self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
-        answered: str = "", acts: Sequence[tuple[str, str]] = (),
-    ) -> PendingAnswer:  # fmt: skip
-        """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait."""
         name = f"{annotator}:{id}"
-        told = PendingAnswer(Answer(query, present, annotator, seconds, answered or _now(), "label", name), acts)
-        self._waiting.append(told)
+        answer = Answer(query, present, annotator, seconds, answered or _now(), "label", name)
+        self._waiting.append(told := PendingAnswer(answer, acts, replaces))
         return told
 
     def take(self, told: PendingAnswer) -> bool:
@@ -267,15 +285,18 @@ class LabelingSession:
                         before.query == answer.query and same(before.present, answer.present)
                     ):
                         one.error = _taken(answer.id)
-                    elif before is None and place not in places and self.answer_of(place[1], place[0]) is None:
-                        new[answer.id] = one
-                        places.add(place)
+                    elif before is None and place not in places:
+                        earlier = self.answer_of(place[1], place[0])
+                        if earlier is None or one.replaces:
+                            new[answer.id] = one
+                            places.add(place)
+                        if earlier is not None and one.replaces:
+                            self._act(connection, f"{answer.id}:undo", place, "undo", earlier.id)
                 self.store.tell([one.answer for one in new.values()], connection)
                 for one in new.values():
                     for k, (kind, detail) in enumerate(one.acts):
-                        self.store.act(connection, action=f"{one.answer.id}:{k}", query=one.answer.query, kind=kind,
-                                       annotator=one.answer.annotator, detail=detail[:MOST_NOTE],
-                                       acted=one.answer.answered)  # fmt: skip
+                        self._act(connection, f"{one.answer.id}:{k}", (one.answer.query, one.answer.annotator), kind,
+                                  detail)  # fmt: skip
                 self._extend(connection, self._refresh(connection, ("answers", "actions")))
                 if not new.keys() <= self._cache.answers.keys():
                     raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
@@ -299,22 +320,28 @@ class LabelingSession:
             mine = [one for one in self.answers_by(annotator) if one.source == "label"]
             if not mine:
                 return None
-            last = mine[-1]
-            self.store.act(connection, action=name, query=last.query, annotator=annotator, kind="undo",
-                           detail=last.id, acted=_now())  # fmt: skip
+            item = self._cache.items[mine[-1].query]
+            for k, each in enumerate(self.classes(item, annotator)):
+                last = self.answer_of(annotator, each.query)
+                assert last is not None
+                self._act(connection, f"{name}:{k}" if k else name, (each.query, annotator), "undo", last.id)
             self._extend(connection, self._refresh(connection))
-        return self._cache.items[last.query]
+        return item
 
-    def bookmark(self, annotator: str, *, query: str, note: str, id: str) -> None:
-        """Keep a note about a query."""
+    def remark(self, annotator: str, *, query: str, kind: str, id: str, note: str = "") -> None:
+        """Keep what this person did with a query: a bookmark with a note, or that it should come "later"."""
         name, note = f"{annotator}:{id}", note[:MOST_NOTE]
         with self._changing() as connection:
             if query not in self._cache.items:
                 raise InvalidInput(f"query: there is no query {query!r} in this campaign")
-            if not self._was_done(name, kind="bookmark", query=query, detail=note):
-                self.store.act(connection, action=name, query=query, annotator=annotator, kind="bookmark",
-                               detail=note, acted=_now())  # fmt: skip
+            if not self._was_done(name, kind=kind, query=query, detail=note):
+                self._act(connection, name, (query, annotator), kind, note)
                 self._refresh(connection)
+
+    def _act(self, connection: Any, name: str, place: tuple[str, str], kind: str, detail: str) -> None:
+        query, annotator = place
+        self.store.act(connection, action=name, query=query, annotator=annotator, kind=kind,
+                       detail=detail[:MOST_NOTE], acted=_now())  # fmt: skip
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
@@ -330,16 +357,22 @@ class LabelingSession:
         """
         with self._lock:
             mine, still = self._cache.by_person.get(annotator, {}), self._open(annotator)
-            left = len(still.own) + sum(self._mine(annotator, item) for item in still.again.values())
+            waiting = [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
+            answered, left = len(mine), len(waiting)
+            if self.together:  # segments, not rows
+                items = [self._cache.items[one.query] for one in mine.values() if one.query in self._cache.items]
+                answered, left = (len({item.place for item in each}) for each in (items, waiting))
             seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
             pace = statistics.median(seconds) if seconds else None
+            most = left
             if left and ahead is not None:
-                left = max(left, round(ahead * self.votes / len(self.annotators)))
+                left, most = (max(left, round(ahead * x * self.votes / len(self.annotators))) for x in AHEAD)
             seconds_left = (pace or FIRST_GUESS) * left
             if pace is None:
                 seconds_left += sum(item.offset - item.onset for item in still.own.values())
             return {
-                "answered": len(mine), "left": left, "minutes_left": seconds_left / 60, "seconds_per_query": pace,
+                "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
+                "seconds_per_query": pace,
                 "is_expected": ahead is not None,
                 "can_undo": any(one.source == "label" for one in reversed(mine.values())),
                 "follows_answers": self.more is not None, "queries": len(self._cache.items),
@@ -368,10 +401,11 @@ class LabelingSession:
             self._cache, self._is_stale = kept, False
             self._found.clear()
         for row in news.get("queries", ()):
-            kept.items[row.query] = Item(
+            kept.items[row.query] = item = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
                 row.event_fraction, row.method,
             )  # fmt: skip
+            kept.by_place.setdefault(item.place, []).append(item)
         for row in news.get("answers", ()):
             present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
             kept.answers[row.answer] = Answer(
@@ -383,6 +417,8 @@ class LabelingSession:
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
+            elif row.kind == "later":
+                kept.later[(row.annotator, row.query)] = row.number
             elif row.kind == "reviewed":
                 with suppress(ValueError):  # somebody else's note
                     seconds, reached = map(float, row.detail.split())
@@ -407,7 +443,8 @@ class LabelingSession:
                         mine[now[person]] = kept.answers[now[person]]
         for person in late:
             kept.by_person[person] = dict(sorted(kept.by_person[person].items(), key=lambda one: kept.numbers[one[0]]))
-        if news.get("queries") or any(row.kind == "undo" for row in news.get("actions", ())) or self.more is not None:
+        is_reordered = any(row.kind in ("undo", "later") for row in news.get("actions", ()))
+        if news.get("queries") or is_reordered or self.more is not None:
             self._found.clear()
         for person, still in self._found.items():
             for query in changed:
@@ -431,7 +468,8 @@ class LabelingSession:
         """Whether the query is in this person's share: each goes to as many people as there are votes, in turn."""
         if item.method.startswith(REPEAT):
             return True  # it is for nobody else
-        return (self._places[annotator] - item.number) % len(self._places) < self.votes
+        first = self._cache.by_place[item.place][0] if self.together else item
+        return (self._places[annotator] - first.number) % len(self._places) < self.votes
 
     def _open(self, annotator: str) -> _Open:
         """All that this person could still answer."""
@@ -450,10 +488,14 @@ class LabelingSession:
         ]  # fmt: skip
         if not self.in_order:  # the names of queries are digests: as good as drawn
             waiting.sort(key=attrgetter("query"))
+        later = {item.query: kept.later.get((annotator, item.query), -1) for item in waiting}
+        waiting.sort(key=lambda item: later[item.query])
         back = {
             kept.answers[name].query: number
             for name, number in sorted(kept.undone.items(), key=itemgetter(1))
-            if name in kept.answers and kept.answers[name].annotator == annotator
+            if name in kept.answers
+            and kept.answers[name].annotator == annotator
+            and number > later.get(kept.answers[name].query, -1)
         }
         again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
         found = _Open({item.query: item for item in again}, {}, {})

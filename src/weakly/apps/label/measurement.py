@@ -1,0 +1,389 @@
+"""The five-minute experiment that measures how one person hears, and its card."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, stdtrit
+
+from ...base.errors import InvalidInput
+from ...base.files import is_input
+from ...base.results import counted, percent, to_jsonable
+from ...io.soundscape import soundscape
+from ...methods.base import Recording
+from ...model.annotator import Annotator, PresenceRule
+from ...model.intervals import merge
+from ...posterior.criterion import FRACTIONS, NUMBERS, CriterionPosterior, annotator_of
+from ...posterior.law import coin
+from ...studies.queries.calibration import segment_of
+from ...studies.queries.query_set import COLUMNS, query_id, sense
+from .session import Item, LabelingSession
+
+N_ITEMS = 50
+_scene = cache(soundscape)  # the same three are asked for twice
+DEPENDS = 300.0  # the Bayes factor against answers without attention from which on there is a card
+POSSIBLE = 0.05  # how likely a law is at least that a card names
+NEAR_BEST = 0.7  # any item that tells as much, as a share of the best, may be asked
+REACTION = 0.2  # seconds that nobody needs less of between a sound and an answer to it
+EARLY = 0.2  # the share of answers before their sound from which on there is no card
+
+
+@dataclass(frozen=True)
+class AnnotatorProfile:
+    """How one person hears, for plans and for people: the card of an experiment.
+
+    ``law`` says what the criterion is about (:data:`weakly.posterior.criterion.LAWS`); the numbers are those of this
+    law, ``None`` where it has none. ``laws`` holds every law that the answers leave possible, how likely it is and its
+    numbers (middle, low, high). ``bayes_factor``: how much likelier the answers are if they depend on the sound.
+    """
+
+    annotator: str
+    label: str
+    n_items: int
+    presence_criterion: float | None
+    presence_criterion_low: float | None
+    presence_criterion_high: float | None
+    spread: float
+    spread_low: float
+    spread_high: float
+    guess_rate: float
+    guess_rate_low: float
+    guess_rate_high: float
+    lapse_rate: float
+    lapse_rate_low: float
+    lapse_rate_high: float
+    seconds_per_query: float | None
+    version: int = 2
+    law: str = "share"
+    laws: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: float | None = None
+    seconds_low: float | None = None
+    seconds_high: float | None = None
+    bayes_factor: float | None = None
+    n_repeats: int = 0
+    n_alike: int = 0
+    n_early: int = 0
+    n_pictures: int = 0
+    n_people: int = 1
+    sense: str = "heard"  # or viewed
+
+    @classmethod
+    def of(
+        cls, posterior: CriterionPosterior, *, annotator: str, label: str, seconds: Iterable[float] = (), **more: Any
+    ) -> AnnotatorProfile:
+        """The card of a posterior, with the median of the seconds that the answers took."""
+        took = [value for value in seconds if value >= 0]
+        pace = float(np.median(took)) if took else None
+        likely = {name: chance for name, chance in posterior.laws.items() if chance >= POSSIBLE}
+        best = max(likely, key=lambda name: likely[name])
+        laws: dict[str, dict[str, Any]] = {}
+        mine = posterior.of(best)
+        for name, chance in likely.items():
+            of = posterior.of(name)
+            numbers = {"presence_criterion": name != "seconds", "seconds": name != "share"}
+            found = {word: (of.quantiles(word, (0.5, 0.025, 0.975)) if has else None) for word, has in numbers.items()}
+            laws[name] = {"probability": chance, **found}
+        flat: dict[str, Any] = {}
+        for word in ("presence_criterion", "seconds"):
+            ends: Any = laws[best][word] or (None, None, None)
+            flat |= {f"{word}{end}": value for end, value in zip(("", "_low", "_high"), ends)}
+        if best != "seconds":
+            flat["presence_criterion"] = mine.expected()
+        for word in NUMBERS[1:]:
+            low, high = mine.interval(word)
+            flat |= {word: mine.expected(word), f"{word}_low": low, f"{word}_high": high}
+        return cls(annotator, label, posterior.n_items, seconds_per_query=pace, law=best, laws=laws, **flat, **more)
+
+    @classmethod
+    def at_large(cls, cards: Sequence[AnnotatorProfile]) -> AnnotatorProfile:
+        """The law of people like these: the interval is that of somebody else's criterion, by Student's t on the
+        logits; the spread is that within and between people."""
+        means = np.array([card.presence_criterion for card in cards], dtype=np.float64)
+        logits, n = logit(np.clip(means, 1e-3, 1 - 1e-3)), len(cards)
+        away = stdtrit(n - 1, 0.975) * logits.std(ddof=1) * np.sqrt(1 + 1 / n)
+        low, high = expit(logits.mean() + np.array([-away, away])).tolist()
+        mean = float(means.mean())
+        numbers: dict[str, Any] = {}
+        for word in NUMBERS[1:]:
+            values = [getattr(card, word) for card in cards]
+            numbers |= {word: float(np.mean(values)), f"{word}_low": min(values), f"{word}_high": max(values)}
+        within = float(np.mean([card.spread**2 for card in cards]))
+        numbers["spread"] = min(math.sqrt(within + means.var(ddof=1)), 0.98 * math.sqrt(mean * (1 - mean)))
+        names, items = ", ".join(card.annotator for card in cards), sum(card.n_items for card in cards)
+        return cls(f"people like {names}", cards[0].label, items, mean, low, high, **numbers, seconds_per_query=None,
+                   n_people=n)  # fmt: skip
+
+    @classmethod
+    def read(cls, path: str | Path) -> AnnotatorProfile:
+        """The card of a file that ``weakly label`` wrote."""
+        is_input(path)
+        try:
+            held = json.loads(Path(path).read_text(encoding="utf-8"))
+            if held["version"] == 1:
+                raise InvalidInput(
+                    f"{path}: a card of version 1, which did not test whether the answers depend on the sound: measure "
+                    "again, weakly label --measure"
+                )
+            card = cls(**{name: held[name] for name in cls.__dataclass_fields__ if name in held or name != "sense"})
+        except FileNotFoundError as error:
+            raise InvalidInput(f"{path}: no such file") from error
+        except InvalidInput:
+            raise
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidInput(f"{path}: is not a card of an annotator, as weakly label --measure writes it") from error
+        if card.version != 2:
+            raise InvalidInput(f"{path}: a card of version {card.version}, and this weakly knows version 2")
+        card.as_annotator()
+        return card
+
+    def as_annotator(self) -> Annotator | PresenceRule:
+        """Who answers, for plans and simulations: a law of criteria with this mean and spread, and the rates; a rule
+        (which has no spread and no rates) where seconds count."""
+        rules = [] if self.seconds is None else [PresenceRule.seconds(self.seconds)]
+        if rules and self.presence_criterion is not None:
+            rules.append(PresenceRule.fraction(self.presence_criterion))
+        if rules:
+            return rules[0] if len(rules) == 1 else PresenceRule.either(*rules)
+        return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
+
+    def __str__(self) -> str:
+        share: Any = self.presence_criterion, self.presence_criterion_low, self.presence_criterion_high
+        rates = f"without cause in {percent(self.guess_rate)} and miss what"
+        if self.n_people > 1:
+            middle, low, high = map(percent, share)
+            return (
+                f"{self.annotator} notice an event once {middle} of it is {self.sense}, somebody else between {low} "
+                f"and {high}; they say present {rates} they would notice in {percent(self.lapse_rate)} of the answers"
+            )
+        mine = {"presence_criterion": share, "seconds": (self.seconds, self.seconds_low, self.seconds_high)}
+        said = _noticed(self.law, mine)
+        others = [name for name in self.laws if name != self.law]
+        if others:
+            chance = percent(self.laws[self.law]["probability"])
+            rest = (f"{_noticed(name, self.laws[name])} ({percent(self.laws[name]['probability'])})" for name in others)
+            said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
+        pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
+        work = "listening" if self.sense == "heard" else "looking"
+        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as without {work}"
+        alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
+        seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
+        return (
+            f"you notice an event once {said} is {self.sense}{pace}; you say present {rates} you would notice in "
+            f"{percent(self.lapse_rate)} of the answers{alike}{seen}; your answers are{coin.removeprefix(';')}"
+        ).removesuffix("; your answers are")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as the file holds it."""
+        return {name: to_jsonable(getattr(self, name)) for name in self.__dataclass_fields__} | {"summary": str(self)}
+
+
+def _noticed(law: str, numbers: dict[str, Any]) -> str:
+    """How much of an event a law asks for, with its interval."""
+    parts = []
+    if law != "share":
+        parts.append("{:.2f} s ({:.2f} to {:.2f} s)".format(*numbers["seconds"]))
+    if law != "seconds":
+        parts.append("{} ({} to {})".format(*map(percent, numbers["presence_criterion"])))
+    return " or ".join(parts) + " of it" + (", whichever is less," if law == "either" else "")
+
+
+def _times(factor: float) -> str:
+    return "over a million times" if factor > 1e6 else f"{factor:,.0f} times"
+
+
+@dataclass
+class Measurement:
+    """What is asked of each person: pieces of known events, in the recordings they come from.
+
+    Of every ten items one holds no event, one a whole event (catch trials, which show who does not listen), and one
+    is an earlier item again, each at a place in the ten that nobody can foresee.
+    """
+
+    recordings: dict[str, Recording]  # with their events
+    segment_length: float
+    label: str
+    annotators: Sequence[str]
+    n_items: int = N_ITEMS
+    _known: dict[str, tuple[list[tuple[float, float, float]], CriterionPosterior]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not any(one.events is not None and len(one.events) for one in self.recordings.values()):
+            raise InvalidInput(f"measuring needs recordings with known events of {self.label!r}; give --events FILE")
+
+    @property
+    def wanted(self) -> set[str]:
+        """Items are calibration items, which always wait for their answer."""
+        return set()
+
+    def is_for(self, item: Item, annotator: str) -> bool:
+        """Each person has items of their own."""
+        return item.method == _method(annotator)
+
+    def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
+        """The next item of everybody who has answered their last one; none when there are enough."""
+        rows: list[dict[str, Any]] = []
+        for annotator in self.annotators:
+            mine = [item for item in session.items.values() if self.is_for(item, annotator)]
+            given = [(item, session.answer_of(annotator, item.query)) for item in mine]
+            answers = [
+                (float(item.event_fraction or 0.0), one.present, heard_event(item, self.recordings)[0])
+                for item, one in given if one is not None
+            ]  # fmt: skip
+            if len(answers) == len(mine) < self.n_items:
+                rows.append(self._next(annotator, answers, mine, [*session.items.values()], rows))
+        return rows
+
+    def _posterior(self, annotator: str, answers: list[tuple[float, float, float]]) -> CriterionPosterior:
+        """What the answers say; only those that are new are worked in."""
+        before, known = self._known.get(annotator, ([], CriterionPosterior.prior(event_lengths(self.recordings))))
+        if str(answers[: len(before)]) != str(before):  # NaN is no equal
+            before, known = [], CriterionPosterior.prior(event_lengths(self.recordings))
+        if len(answers) > len(before):
+            known = known.update(*np.array(answers[len(before) :], dtype=np.float64).T)
+        self._known[annotator] = (answers, known)
+        return known
+
+    def _next(
+        self, annotator: str, answers: list[tuple[float, float, float]], mine: list[Item], items: list[Item],
+        more: list[dict[str, Any]],
+    ) -> dict[str, Any]:  # fmt: skip
+        """The next item of this person: a catch trial, one of the earlier ones, or what tells most about them."""
+        count = len(mine)
+        name = annotator.encode()
+        rng, places = np.random.default_rng([18, count, *name]), np.random.default_rng([19, count // 10, *name])
+        nothing, whole, again = places.permutation(10)[:3].tolist()
+        parts = [item for item in mine[:-2] if 0 < (item.event_fraction or 0.0) < 1]
+        if count % 10 == again and parts:
+            item = parts[int(rng.integers(len(parts)))]
+            found = item.recording, item.onset, item.offset, float(item.event_fraction or 0.0)
+        else:
+            fixed = {nothing: 0.0, whole: 1.0}.get(count % 10)
+            found = self._segment(rng, fixed, None if fixed is not None else self._posterior(annotator, answers))
+        recording, onset, offset, fraction = found
+        asked = [(item.recording, item.onset, item.offset) for item in items]
+        asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
+        repeat = sum((r, round(a, 6), round(b, 6)) == (recording, onset, offset) for r, a, b in asked)
+        query = query_id(recording, onset, offset, self.label, repeat)
+        values = (query, recording, onset, offset, self.label, _method(annotator), 1 + count, repeat, True, fraction,
+                  self.recordings[recording].length)  # fmt: skip
+        return dict(zip(COLUMNS, values))
+
+    def _segment(
+        self, rng: np.random.Generator, fraction: float | None, posterior: CriterionPosterior | None
+    ) -> tuple[str, float, float, float]:
+        """A segment with this fraction of an event at random, or (None) with one whose answer tells about the most."""
+        pool = [(one, event) for one in self.recordings.values() if one.events is not None for event in one.events]
+        for k in rng.permutation(len(pool)).tolist():
+            recording, event = pool[k]
+            fractions = [0.0 if fraction is None else fraction]
+            if posterior is not None:
+                gain = posterior.information(FRACTIONS, float(event[1] - event[0]))
+                near = rng.permutation(np.flatnonzero(gain >= NEAR_BEST * gain.max()))  # nobody can foresee it
+                far = np.argsort(-gain, kind="stable")
+                fractions = FRACTIONS[[*near, *far[~np.isin(far, near)]]].tolist()
+            left = bool(rng.integers(2))
+            for share in fractions:
+                for side in (left, not left):
+                    segment = segment_of(recording, event, share, self.segment_length, left=side, room=rng.uniform())
+                    if segment is not None:
+                        return recording.name, *segment, share
+        what = "a part of it" if fraction is None else "all of it" if fraction else "nothing of it"
+        raise InvalidInput(
+            f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold {what} and "
+            "no other event; give recordings whose events stand further apart, or another --segment-length"
+        )
+
+
+def _method(annotator: str) -> str:
+    return f"measure {annotator}"
+
+
+def event_lengths(recordings: Mapping[str, Recording]) -> list[float]:
+    """The lengths of all known events."""
+    return [float(b - a) for one in recordings.values() if one.events is not None for a, b in one.events]
+
+
+def heard_event(item: Item, recordings: Mapping[str, Recording]) -> tuple[float, float]:
+    """How long the known event of an item is, and how far into the segment it begins; NaN and 0 where there is none."""
+    one = recordings.get(item.recording)
+    if one is None or one.events is None or not len(one.events):
+        return math.nan, 0.0
+    shared = np.minimum(one.events[:, 1], item.offset) - np.maximum(one.events[:, 0], item.onset)
+    a, b = one.events[int(np.argmax(shared))]
+    return float(b - a), max(0.0, float(a) - item.onset) if shared.max() > 1e-5 else 0.0
+
+
+def posterior_of(answers: Sequence[Sequence[float]], lengths: Sequence[float] = ()) -> CriterionPosterior:
+    """After answers to items of known event fraction: (event_fraction, present), or also the event's seconds; then
+    ``lengths`` are those of all events."""
+    columns = np.array(answers, dtype=np.float64).reshape(len(answers), -1).T if len(answers) else np.empty((2, 0))
+    return CriterionPosterior.prior(lengths).update(*columns)
+
+
+def card_of(
+    session: LabelingSession, annotator: str, label: str, recordings: Mapping[str, Recording] | None = None
+) -> AnnotatorProfile | str | None:
+    """The card of one person from the items of known event fraction that they answered, or why there is none; None
+    without such items. ``recordings`` with their events tell shares from seconds, and who was too early."""
+    recordings = recordings or {}
+    answers, seconds, given, seen = [], [], [], sense(recordings.values())
+    places: dict[tuple[str, float, float], list[float]] = {}
+    n_early = 0
+    for item in session.items.values():
+        one = session.answer_of(annotator, item.query)
+        if one is None:
+            continue
+        seconds.append(one.seconds)
+        if item.event_fraction is not None:
+            length, start = heard_event(item, recordings)
+            given.append(one.query)
+            places.setdefault((item.recording, item.onset, item.offset), []).append(one.present)
+            if one.seconds < start + REACTION or session.reached(one) < start:
+                n_early += 1
+            else:
+                answers.append((item.event_fraction, one.present, length))
+    if not given:
+        return None
+    what = "sound" if seen == "heard" else "picture"
+    if n_early > max(2, EARLY * len(given)):
+        return f"no card: {n_early} of {len(given)} answers came before their {what} could be {seen}"
+    lengths = event_lengths(recordings)
+    is_known = bool(lengths) and not any(math.isnan(length) for *_, length in answers)
+    posterior = posterior_of([one if is_known else one[:2] for one in answers], lengths if is_known else ())
+    factor = math.exp(min(posterior.log_evidence - coin(np.array([said for _, said, _ in answers])), 700.0))
+    if factor < DEPENDS:
+        clearly = "" if factor < 1 else " clearly enough"
+        return (
+            f"no card: your answers do not depend on the {what}{clearly}; {counted(len(answers), 'answer')}, "
+            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}"
+        )
+    pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
+    return AnnotatorProfile.of(
+        posterior, annotator=annotator, label=label, seconds=seconds, bayes_factor=factor, n_repeats=len(pairs),
+        n_alike=sum(pairs), n_early=n_early, n_pictures=session.count_acts(annotator, "picture", given), sense=seen,
+    )  # fmt: skip
+
+
+def usual_length(recordings: Iterable[Recording]) -> float:
+    """A segment length that holds nine of ten known events whole, with as much around them."""
+    lengths = [float(b - a) for one in recordings if one.events is not None for a, b in one.events]
+    return float(np.round(max(1.0, 2 * np.quantile(lengths, 0.9)), 1)) if lengths else 2.0
+
+
+def neutral(folder: Path, *, write: bool = False) -> dict[str, Recording]:
+    """The bundled set: three minutes of noise with glides, pulse trains and bands of noise; written where missing."""
+    found = {}
+    for k in range(3):
+        scene = _scene(60, n_events=8, event_length=(0.4, 1.2), snr=12, least_gap=2.5, rng=180 + k)
+        path = folder / f"neutral_{k}.wav"
+        if write and not path.is_file():
+            scene.write(path)
+        found[path.name] = Recording(path.name, scene.seconds, path=path, events=merge(scene.events))
+    return found

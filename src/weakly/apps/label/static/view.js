@@ -1,0 +1,155 @@
+// What is seen: the picture with its axes, the waveform, and what a pointer does on them.
+import { el } from "./dom.js";
+import { level, loop, mark, play, tune } from "./ear.js";
+import { $, now, settings } from "./state.js";
+
+const DRAG = 6; // pixels from which on a press is a drag
+
+export function ticks(low, high, most) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(10)));
+}
+
+/** The highest frequency that the picture shows, in kHz. */
+const top = () => now.item.top * settings.part;
+
+export function axes() {
+  const wide = $("screen").clientWidth;
+  const [low, high] = now.span.map((at) => at - now.item.onset); // from the segment's start: where it lies tells nothing
+  $("seconds").replaceChildren(...ticks(low, high, Math.max(2, wide / 90)).map((at) => {
+    const label = el("span", { text: `${at} s` });
+    const share = (at - low) / (high - low);
+    label.style.left = `${100 * share}%`;
+    if (share < 0.03) label.style.transform = "none"; // the words stay inside, the place stays true
+    else if (share > 0.97) label.style.transform = "translateX(-100%)";
+    return label;
+  }));
+  const names = now.item.channels.map((name, k, all) => {
+    const label = el("span", { text: name, title: name });
+    label.style.bottom = `${100 * (1 - (k + 0.5) / all.length)}%`;
+    return label;
+  });
+  const steps = now.item.top === null ? [] : ticks(0, top(), 4).filter((at) => at < 0.97 * top());
+  $("kilohertz").replaceChildren(...names, ...steps.map((at) => {
+    const label = el("span", { text: at === 0 ? "kHz" : String(at) });
+    label.style.bottom = `${Math.max(3, (100 * at) / top())}%`;
+    return label;
+  }));
+  ranges();
+}
+
+const kilohertz = (value) => Number(value.toPrecision(3));
+
+/** Which frequencies are heard, and as which, where that is not what one would think. */
+function ranges() {
+  const said = [];
+  const [low, high] = now.band ?? [0, now.item.top];
+  if (now.band) said.push(`only ${kilohertz(low)} to ${kilohertz(high)} kHz are heard`);
+  if (now.item.kind === "sound" && now.speed < 1) {
+    said.push(`${now.speed}× speed: ${kilohertz(low)} to ${kilohertz(high)} kHz sound as ${kilohertz(low * now.speed)} to ${kilohertz(high * now.speed)} kHz`);
+  }
+  if (now.item.kind === "sound" && settings.part < 1) said.push(`the picture ends at ${kilohertz(top())} kHz`);
+  $("heard").textContent = said.length ? `${said.join("; ")}.` : "";
+  const share = (value) => 100 * Math.min(1, Math.max(0, value / top()));
+  $("below").hidden = $("above").hidden = !now.band;
+  if (!now.band) return;
+  $("below").style.height = `${share(low)}%`;
+  $("above").style.height = `${100 - share(high)}%`;
+}
+
+/** What is around the segment is darker. */
+export function edges() {
+  const [low, high] = now.span;
+  for (const [id, seconds] of [["before", now.item.onset - low], ["after", high - now.item.offset]]) {
+    $(id).hidden = !now.context || seconds <= 0;
+    $(id).style.width = `${(100 * seconds) / (high - low)}%`;
+  }
+}
+
+/** The waveform, on the scale of its recording. */
+export function wave(peaks) {
+  const canvas = $("wave");
+  canvas.hidden = !peaks;
+  if (!peaks) return;
+  canvas.width = peaks.length;
+  const paint = canvas.getContext("2d");
+  paint.fillStyle = getComputedStyle(canvas).color;
+  const half = canvas.height / 2;
+  const scale = Math.min(2 * half, half * 2 * level());
+  peaks.forEach(([low, high], k) => {
+    const [a, b] = [high, low].map((value) => Math.min(half, Math.max(-half, value * scale)));
+    paint.fillRect(k, half - a, 1, Math.max(1, a - b));
+  });
+}
+
+/** Hear only these frequencies (kHz), or (null) all. */
+export function band(range) {
+  now.band = range;
+  [$("from"), $("to")].forEach((field, k) => { field.value = range ? kilohertz(range[k]) : ""; });
+  tune();
+  if (now.item) ranges();
+}
+
+// Pointers. ----------------------------------------------------------------------------------------------------------
+
+const clamp = (value) => Math.min(1, Math.max(0, value));
+
+/** Calls with the shares of a drag while it goes on (done false) and at its end; or of a click. */
+function drags(node, share, { moving, dragged, clicked }) {
+  let from = null;
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || event.target.closest("button") || !now.item) return;
+    from = { at: share(event), x: event.clientX, y: event.clientY, far: false, extra: event.shiftKey };
+    node.setPointerCapture(event.pointerId);
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (from === null) return;
+    from.far ||= Math.hypot(event.clientX - from.x, event.clientY - from.y) > DRAG;
+    if (from.far) moving([from.at, share(event)].sort((a, b) => a - b));
+  });
+  node.addEventListener("pointerup", (event) => {
+    if (from === null) return;
+    const { at, far } = from;
+    from = null;
+    if (far) dragged([at, share(event)].sort((a, b) => a - b));
+    else clicked(at);
+  });
+  node.addEventListener("pointercancel", () => { from = null; });
+}
+
+const across = (event) => {
+  const box = $("screen").getBoundingClientRect();
+  return clamp((event.clientX - box.left) / box.width);
+};
+const upwards = (event) => {
+  const box = $("screen").getBoundingClientRect();
+  return clamp((box.bottom - event.clientY) / box.height);
+};
+const moments = (shares) => shares.map((share) => now.span[0] + share * (now.span[1] - now.span[0]));
+
+/** A press on the picture plays from there, a drag loops that part; `marking` may take drags and presses first. */
+export function pointers(marking = null) {
+  const time = {
+    moving: (shares) => mark($("looped"), moments(shares), now.span),
+    dragged: (shares) => {
+      if (marking?.drag(moments(shares))) mark($("looped"), now.loop, now.span);
+      else if (now.item.kind !== "traces") loop(moments(shares));
+    },
+    clicked: (share) => {
+      const [at] = moments([share]);
+      if (marking?.press(at) || now.item.kind === "traces") return;
+      if (now.loop && (at < now.loop[0] || at > now.loop[1])) loop(null);
+      play(at);
+    },
+  };
+  drags($("screen"), across, time);
+  drags($("wave"), across, time);
+  drags($("kilohertz"), upwards, {
+    moving: (shares) => now.item.kind === "sound" && band(shares.map((share) => share * top())),
+    dragged: (shares) => now.item.kind === "sound" && band(shares.map((share) => share * top())),
+    clicked: () => band(null),
+  });
+}
