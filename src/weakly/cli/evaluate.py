@@ -369,9 +369,7 @@ def audit(
         deliver(result, outlet, name="audit", most=25)
         if labels is not None and truth is None and not result.sentences() and not outlet.json:
             words = f"{counted(len(labels), 'label')} in {counted(len(labels.recordings), 'recording')}"
-            common.say(
-                f"{words}: nobody labelled anything twice, nothing can be compared; --strong gives the truth."
-            )
+            common.say(f"{words}: nobody labelled anything twice, nothing can be compared; --strong gives the truth.")
         if card is not None:
             wrote(result.write_card(card))
 

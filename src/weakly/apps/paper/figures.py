@@ -193,8 +193,8 @@ def _difference(runs: list[Run]) -> str:
     name = f" for {found['label']}" if len(runs) > 1 else ""
     (q, f), (exact_q, exact_f) = ([column[k] for column in found[way].values()] for way in ("theory", "exact"))
     return (
-        f"At γ = {found['criteria'][k]:.2g}{name}: theory {f:.3f} at {q:.2f} s, exact {exact_f:.3f} at {exact_q:.2f} s, "
-        f"and the theory's segment length gives {found['rule_accuracy'][k]:.3f}."
+        f"At γ = {found['criteria'][k]:.2g}{name}: theory {f:.3f} at {q:.2f} s, exact {exact_f:.3f} at {exact_q:.2f} s"
+        f", and the theory's segment length gives {found['rule_accuracy'][k]:.3f}."
     )
 
 
