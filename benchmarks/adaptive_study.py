@@ -19,10 +19,9 @@ import pandas as pd
 from weakly.base.errors import InvalidInput
 from weakly.base.report import Report, Result
 from weakly.base.results import counted, to_jsonable
-from weakly.io.feature_files import log_mel
 from weakly.io.reading import read
 from weakly.io.signals import duration
-from weakly.io.soundscape import soundscape
+from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import Outcome, Recording, SimulatedAnnotator, run, score
 from weakly.methods.bisection import Bisection
 from weakly.methods.change_point import ChangePoint, active_learning

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weakly.io.feature_files import log_mel
-from weakly.io.soundscape import soundscape
+from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import Bisection, Fixed, Recording, SimulatedAnnotator, score
 from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint
@@ -17,7 +16,7 @@ _MEMORY = """
 import sys
 import numpy, soundfile
 if sys.argv[2] == "ours":
-    from weakly.io.feature_files import log_mel
+    from weakly.io.soundscape import log_mel
     log_mel(sys.argv[1])
 else:  # the usual way: the whole file, all its frames, all their spectra
     samples, rate = soundfile.read(sys.argv[1], dtype="float32")

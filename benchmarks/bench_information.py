@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from weakly import Annotator
-from weakly.io.feature_files import log_mel
-from weakly.io.soundscape import soundscape
+from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import AnswerHistory, Bisection, Fixed, Oracle, Outcome, Recording, SimulatedAnnotator, score
 from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint

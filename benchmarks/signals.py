@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weakly.io.feature_files import log_mel
+from weakly.io.soundscape import log_mel
 from weakly.methods import Fixed, Recording, SimulatedAnnotator, run, score
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information

@@ -186,7 +186,7 @@ def test_too_many_rows_are_refused_before_they_are_read(season, memory, monkeypa
 @pytest.mark.parametrize("key", ["../../up.csv", "a/../../up.csv", "./here.csv"])
 def test_no_name_leads_out_of_the_folder(memory, key, monkeypatch):
     info = {"name": f"/bucket/season/{key}", "size": 10, "type": "file"}
-    monkeypatch.setattr(dataset, "listed", lambda files, address: {info["name"]: info})
+    monkeypatch.setattr(dataset, "_listed", lambda address: {info["name"]: info})
     with pytest.raises(wk.InvalidInput, match="cannot have this name"):
         wk.read(memory)
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from weakly.base.errors import AssumptionWarning, InvalidInput
-from weakly.io.feature_files import load_features, log_mel
 from weakly.io.signals import blocks, duration, durations, write_clip
-from weakly.io.soundscape import soundscape
+from weakly.io.soundscape import load_features, log_mel, soundscape
 from weakly.model.intervals import Features
 
 soundfile = pytest.importorskip("soundfile")
@@ -36,7 +35,7 @@ def test_every_format_gives_its_length_and_its_samples(tmp_path, scene, kind):
 def test_blocks_do_not_change_the_features(tmp_path, scene, monkeypatch):
     path = scene.write(tmp_path / "a.wav")
     whole = log_mel(path)
-    import weakly.io.feature_files as module
+    import weakly.io.soundscape as module
 
     monkeypatch.setattr(module, "blocks", lambda p, sample_rate=None: blocks(p, seconds=0.731))
     assert np.allclose(log_mel(path).values, whole.values, atol=1e-4)
@@ -157,7 +156,7 @@ def test_memory_stays_flat(tmp_path):
         for k in range(10):
             file.write(np.random.default_rng(k).standard_normal(60 * 8000).astype(np.float32) * 0.1)
     code = (
-        "import numpy.fft; from weakly.io.feature_files import log_mel\n"
+        "import numpy.fft; from weakly.io.soundscape import log_mel\n"
         "import soundfile\n"
         # The high-water mark of getrusage is inherited from the parent; this one is not.
         "def most(): return int(next(x for x in open('/proc/self/status') if x.startswith('VmHWM')).split()[1])\n"

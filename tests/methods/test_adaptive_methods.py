@@ -6,8 +6,7 @@ from benchmarks.adaptive_study import real_recordings, study
 from scipy import stats
 
 from weakly.base.errors import InvalidInput
-from weakly.io.feature_files import log_mel
-from weakly.io.soundscape import soundscape
+from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import (
     AnswerHistory,
     Bisection,

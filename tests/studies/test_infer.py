@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
-from weakly.io.score_files import read_scores
+from weakly.io.soundscape import read_scores
 from weakly.model.intervals import EventArrays
 from weakly.posterior.chain import prepare
 from weakly.posterior.fitting import Family, Sheets

@@ -60,7 +60,7 @@ def infer(
 ) -> None:
     """Infer."""
     from ..base.symbols import check
-    from ..io.score_files import read_scores
+    from ..io.soundscape import read_scores
     from ..model.answer_model import AnswerModels
     from ..model.lengths import Lengths
     from ..studies.infer.estimation import infer as make

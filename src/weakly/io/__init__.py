@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from . import binary, clip_tables, dcase, documents, labelstudio, plain, raven, surveys, tracks
+from . import binary, clip_tables, documents, labelstudio, plain, surveys, tool_tables, tracks
 from .formats import FORMATS, Format, detect, register, write
 from .lint import Check, FileFinding, check
 from .reading import read, read_answers, read_examined, read_lengths
 
 # The most particular first: the plain tables accept almost anything with a start and an end.
 for _family in (
-    binary.READERS, surveys.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, documents.READERS, dcase.AUDIOSET,
-    clip_tables.READERS, dcase.READERS, surveys.STATES, raven.DETECTIONS, plain.TOOLS, raven.READERS, tracks.READERS,
-    surveys.READERS, binary.TIERS, tracks.TRACKS, surveys.BARE, plain.TABLES,
+    binary.READERS, surveys.PROJECTS, documents.DOCUMENTS, labelstudio.READERS, documents.READERS, tool_tables.AUDIOSET,
+    clip_tables.READERS, tool_tables.READERS, surveys.STATES, tool_tables.DETECTIONS, plain.TOOLS, tool_tables.RAVEN,
+    tracks.READERS, surveys.READERS, binary.TIERS, tracks.TRACKS, surveys.BARE, plain.TABLES,
 ):  # fmt: skip
     register(*_family, last=True)
 

@@ -94,8 +94,7 @@ def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]
     return rows_of(table, exact=True, classes=classes)
 
 
-def _are_bits(values: Sequence[str]) -> bool:
-    return {value.strip().lower() for value in values} <= {"0", "1", "0.0", "1.0", "false", "true", ""}
+_BITS = {"0", "1", "0.0", "1.0", "false", "true", ""}
 
 
 def sniff_wide(source: Source) -> bool:
@@ -104,14 +103,14 @@ def sniff_wide(source: Source) -> bool:
     if names[:3] != list(_TIMES) or len(names) < 4 or len(source.head) < 2 or all(map(is_person, names[3:])):
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
-    return all(len(row) == len(names) and _are_bits(row[3:]) for row in rows)
+    return all(len(row) == len(names) and {value.strip().lower() for value in row[3:]} <= _BITS for row in rows)
 
 
 def read_wide(source: Source) -> TextRows:
     """The answers of a table with one column of 0 and 1 per class; an empty cell is unsure."""
     table = ColumnTable.read(source)
     classes = [name for name in table.names if name.lower() not in _TIMES]
-    return _by_class(table, classes, lambda text: text or "?" if _are_bits([text]) else f"<{text}>")
+    return _by_class(table, classes, lambda text: text or "?" if text.lower() in _BITS else f"<{text}>")
 
 
 _FIRST = re.compile(r'"?audiofilename"?([,;\t])"?starttime"?\1"?endtime"?\1', re.IGNORECASE)
@@ -256,7 +255,10 @@ def read_zooniverse(source: Source) -> TextRows:
     for i, (about, text) in enumerate(zip(table.columns[data], table.columns[said])):
         try:
             subject, tasks = json.loads(about), json.loads(text)
-            name = _subject(subject) or (table.columns[number][i] if number else "")
+            inner = next(iter(subject.values()), {}) if isinstance(subject, dict) else {}
+            keys = {normal(str(k).lstrip("#!/"))[0]: str(inner[k]) for k in inner} if isinstance(inner, dict) else {}
+            named = suited(list(keys), "recording")
+            name = keys[named[0]] if named else table.columns[number][i] if number else ""
             picked = {str(t.get("task_label") or t.get("task", "")): _chosen(t.get("value")) for t in tasks}
         except (ValueError, AttributeError, TypeError, RecursionError):
             source.fail(table.lines[i], said, "is not the JSON of a Zooniverse export")
@@ -281,14 +283,6 @@ def read_zooniverse(source: Source) -> TextRows:
         for label, present in said_of.items():
             rows.add(table.lines[i], name, np.nan, np.nan, label, present, who, np.nan, query)
     return rows.finish().checked().say(data, said, f"annotator = {user}")
-
-
-def _subject(subject: Any) -> str:
-    """The file's name among what Zooniverse knows of a subject."""
-    inner = next(iter(subject.values())) if isinstance(subject, dict) and subject else {}
-    told = {normal(str(key).lstrip("#!/"))[0]: value for key, value in inner.items()} if isinstance(inner, dict) else {}
-    name = suited(list(told), "recording")
-    return str(told[name[0]]) if name else ""
 
 
 def _chosen(value: Any) -> list[str]:

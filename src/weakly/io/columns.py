@@ -118,17 +118,18 @@ def roles_of(
     if "present" in found.names:
         take("seconds", "number", "")
         take("query", "text", "number", "")
+    # A participant is who was recorded; or who answers, where other columns name the recording and some hold answers.
     both = [name for name in free if suited([name], "recording") and suited([name], "annotator")]
-    if both and not _are_people(found, free, both[0]):  # participant: who was recorded, or who answers
+    others = [name for name in suited(free, "recording") if name not in both[:1] and TIER[normal(name)[0]] < 2]
+    held = "present" in found.names or any(is_answers(table.columns[n]) for n in free if both and n not in others)
+    if both and not (others and held):
         free[:] = [name for name in free if name not in both]
     take("annotator", "text", "number", "")
     free[:] = [name for name in table.names if name in free or (name in both and name not in found.names.values())]
     for role in ("label", "annotator"):
         if found.names.get(role, "@")[:1] != "@" and found.names[role] not in table.columns:  # several columns, told
-            found.melted, found.into = (
-                [column_of(table.names, p.strip()) or p for p in found.names[role].split("+")],
-                role,
-            )
+            found.melted = [column_of(table.names, part.strip()) or part for part in found.names[role].split("+")]
+            found.into = role
             free[:] = [name for name in free if name not in found.melted]
             _tell_ticks(table, [name for name in found.melted if name in table.columns])
     if not (found.melted or exact or "present" in found.names or given.get("present") == "@none"):
@@ -174,13 +175,6 @@ _GENERIC = "label labels class annotation category type tag tags event target va
 def _class_of(name: str) -> str:
     """The class that answers under a column's name are about; "" where the name says none."""
     return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else without_presence(name.strip())
-
-
-def _are_people(found: Roles, free: list[str], name: str) -> bool:
-    """Whether who takes part answers: other columns name the recording, and some hold answers."""
-    others = [n for n in suited(free, "recording") if n != name and TIER[normal(n)[0]] < 2]
-    columns = found.table.columns
-    return bool(others) and ("present" in found.names or any(is_answers(columns[n]) for n in free if n not in others))
 
 
 def _by_evidence(found: Roles, free: list[str]) -> None:

@@ -106,9 +106,9 @@ def read_jams(source: Source) -> TextRows:
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
             continue
-        if wanted not in ("*", str(annotation.get("namespace", ""))):
+        namespace, observations = str(annotation.get("namespace", "")), annotation.get("data")
+        if wanted not in ("*", namespace):
             continue
-        observations = annotation.get("data")
         if isinstance(observations, dict):  # the dense layout: one list per field
             keys = ("time", "duration", "value", "confidence")
             lists = [observations.get(key) for key in keys]
@@ -127,8 +127,10 @@ def read_jams(source: Source) -> TextRows:
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            met(rows, where, name, (onset, float(ending(onset, span))), label, str(annotation.get("namespace", "")),
-                annotator=who, confidence=score if np.isfinite(score) else np.nan)  # fmt: skip
+            sure = score if np.isfinite(score) else np.nan
+            met(
+                rows, where, name, (onset, float(ending(onset, span))), label, namespace, annotator=who, confidence=sure
+            )
     rows.empty += [] if len(rows) else [name]
     told = "the file's name" if name == own else "title"
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
@@ -332,12 +334,6 @@ _LABEL = ("label", "class", "category", "action", "sentence", "name", "label_nam
 _LISTS = ("annotations", "actions", "segments", "events", "timestamps", "annotation")
 
 
-def sniff_videos(source: Source) -> bool:
-    """A JSON object of videos with annotations, actions or timestamps."""
-    text = source.text
-    return text.lstrip()[:1] == "{" and any(f'"{key}"' in text for key in (*_LISTS[:3], *_LISTS[4:], "segment"))
-
-
 def first_of(item: dict[str, Any], names: Iterable[str]) -> Any:
     return next((item[name] for name in names if name in item), None)
 
@@ -346,9 +342,7 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
     """Each video with what is said of it and the list of its events."""
     document = object_of(source, "videos")
     listed = next((document[key] for key in ("annotation", *_LISTS) if isinstance(document.get(key), list)), None)
-    if listed is not None and (
-        document.keys() & {"id", "duration", "file", "filename", "path"}
-    ):  # one sound's own file
+    if listed is not None and document.keys() & {"id", "duration", "file", "filename", "path"}:  # one sound's own file
         name = str(first_of(document, ("id", "filename", "file", "path")) or source.stem(r"\.json$"))
         yield name, document, listed
         return
@@ -390,10 +384,7 @@ def _segment(item: Any) -> tuple[Any, Any, Any]:
 
 
 def read_videos(source: Source) -> TextRows:
-    """The segments of every video, with its duration and subset; a video without one is empty.
-
-    A subset in which no video has a segment, where others have some, was not annotated (or its labels are kept back).
-    """
+    """The segments of every video, with its duration and subset; a video without one is empty, or not annotated."""
     rows, lengths, empty = started(source, "subset"), {}, {}
     subsets: dict[str, bool] = {}
     for name, about, items in _videos(source):
@@ -462,7 +453,8 @@ DOCUMENTS = (
 )  # fmt: skip
 READERS = (
     Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
-           sniff_videos, guarded("a list of videos", read_videos), write_videos, mark=JSON),
+           lambda s: any(f'"{key}"' in s.text for key in (*_LISTS[:3], *_LISTS[4:], "segment")),
+           guarded("a list of videos", read_videos), write_videos, mark=r"^\s*\{"),
     Format("records", "JSON list of objects, or one in each line, a row each", sniff_records,
            guarded("a list of objects", read_records), mark=JSON),
 )  # fmt: skip

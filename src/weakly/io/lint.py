@@ -16,12 +16,12 @@ import pandas as pd
 from ..base.errors import InvalidInput
 from ..base.results import Condition, to_jsonable
 from .dataset import Paths
-from .dcase import clip_length
 from .gather import SampleRequest, match_lengths, name_key, read_files
 from .reading import asked_length, beside, known_hints, lengths_in, looked_at, read_examined, touching_frames
 from .source import PARQUET, Source, quoted
 from .table import TextRows
 from .times import is_lengths, suspected_unit
+from .tool_tables import clip_length
 from .vocabulary import MEDIA
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
@@ -163,11 +163,8 @@ def check(
         words = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.name}, ")
         found.append(FileFinding(source.name, None, "unreadable", 1, words))
     for source in reads.sources:
-        found += _broken(source)
-        found += [
-            FileFinding(source.name, None, kind, 1, words.removeprefix(f"{source.name}: "))
-            for kind, words in source.signs
-        ]
+        told = ((kind, words.removeprefix(f"{source.name}: ")) for kind, words in source.signs)
+        found += [*_broken(source), *(FileFinding(source.name, None, kind, 1, words) for kind, words in told)]
     for rows in tables:
         _choose(rows, label, where or {}, annotator or (), merge or {})
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
@@ -177,14 +174,17 @@ def check(
     except InvalidInput as error:
         known = {}
         found.append(FileFinding(files[0], None, "missing recording", len(lengths), str(error)))
+    names_ = ("onset", "offset", "annotator", "low_frequency", "high_frequency", "channel", "tier", "present")
     for rows in tables:
-        frame = _frame(rows)
-        found += _times(rows, frame, known, everyone)
-        found += _words(rows)
-        found += _kinds(rows, frame)
+        columns_ = {n: pd.Categorical(rows.data[n]) for n in ("recording", "label")}  # compared by number
+        frame = pd.DataFrame(columns_ | {n: rows.data[n] for n in names_ if n in rows.data})
+        found += [*_times(rows, frame, known, everyone), *_words(rows), *_kinds(rows, frame)]
     found += [FileFinding(files[0], None, "absence", 1, words) for words in reads.doubts]
     if examined is not None and looked is None:
-        found += _examined(names, str(examined))
+        known_, there = set(names), list(dict.fromkeys(read_examined(examined)["recording"]))
+        gone, more = [n for n in there if n not in known_], [n for n in names if n not in set(there)]
+        found += _only_here(str(examined), "missing recording", gone, "examined recordings that no file annotates")
+        found += _only_here(str(examined), "not examined", more, "annotated recordings that were not examined")
     found += _names(tables, lengths)
     if recordings is not None:
         found += _sounds(names, Path(recordings))
@@ -221,11 +221,7 @@ def _kinds(rows: TextRows, frame: pd.DataFrame) -> list[FileFinding]:
     name, weak = rows.source.name, rows.data.get("weak")
     if weak is not None and weak.any() and not weak.all():
         words = "rows about whole files among boxes; --where is_box=1 (or is_box=0) takes one kind"
-        found.append(
-            FileFinding(
-                name, rows.places[int(np.flatnonzero(weak)[0])], "boxes and whole files", int(weak.sum()), words
-            )
-        )
+        found.append(FileFinding(name, rows.places[weak.argmax()], "boxes and whole files", int(weak.sum()), words))
     if rows.weak or not len(rows):
         return found
     for column, n, words in beside(frame):
@@ -242,15 +238,6 @@ def _only_here(
     """The finding that one side alone knows these names, if there are any."""
     told = f"{words} (first: {quoted(names[0], most=60)})" if names else ""
     return [FileFinding(file, place, kind, len(names), told)] if names else []
-
-
-def _examined(names: list[str], path: str) -> list[FileFinding]:
-    known, there = set(names), list(dict.fromkeys(read_examined(path)["recording"]))
-    gone, more = [n for n in there if n not in known], [n for n in names if n not in set(there)]
-    return [
-        *_only_here(path, "missing recording", gone, "examined recordings that no file annotates"),
-        *_only_here(path, "not examined", more, "annotated recordings that were not examined"),
-    ]
 
 
 def _broken(source: Source) -> list[FileFinding]:
@@ -272,25 +259,9 @@ def _broken(source: Source) -> list[FileFinding]:
     found = []
     for (kind, guess), items in groups.items():
         place, column, words = items[0]
-        at = f"column {quoted(column)}: " if column else ""
-        found.append(
-            FileFinding(source.name, place, kind, len(items), f"{at}{words}" + (f"; {guess}" if guess else ""))
-        )
+        words = (f"column {quoted(column)}: " if column else "") + words + (f"; {guess}" if guess else "")
+        found.append(FileFinding(source.name, place, kind, len(items), words))
     return found
-
-
-def _frame(rows: TextRows) -> pd.DataFrame:
-    """The columns that findings are about; names as categories, which are compared by number."""
-    names = ("recording", "onset", "offset", "label", "annotator", "low_frequency", "high_frequency", "channel", "tier",
-             "present")  # fmt: skip
-    return pd.DataFrame({n: _category(rows.data[n]) if n in ("recording", "label") else rows.data[n]
-                         for n in names if n in rows.data})  # fmt: skip
-
-
-def _category(values: Any) -> pd.Categorical:
-    place: dict[str, int] = {}
-    codes = np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
-    return pd.Categorical.from_codes(codes, categories=pd.Index(list(place), dtype=object))
 
 
 def _times(rows: TextRows, frame: pd.DataFrame, lengths: Mapping[str, float], everyone: float) -> list[FileFinding]:
@@ -305,15 +276,14 @@ def _times(rows: TextRows, frame: pd.DataFrame, lengths: Mapping[str, float], ev
         if len(where):
             first = int(where[0])
             row = frame.iloc[first]
-            event = (
-                f"{row['onset']:g}-{row['offset']:g} s {quoted(row['label'])} in {quoted(row['recording'], most=60)}"
-            )
+            event = f"{row['onset']:g}-{row['offset']:g} s {quoted(row['label'])}"
+            event += f" in {quoted(row['recording'], most=60)}"
             found.append(FileFinding(file, places[frame.index[first]], kind, len(where), f"{words} (first: {event})"))
 
     onset, offset = frame["onset"].to_numpy(), frame["offset"].to_numpy()
     unit = suspected_unit(rows.source, onset, offset)
     owners = rows.data["recording"] if len(frame) == len(rows) else frame["recording"].tolist()
-    known = {name: _limit(name, rows, lengths, everyone) for name in set(owners)}
+    known = {n: float(lengths.get(n) or everyone or rows.lengths.get(n) or clip_length(n)) for n in set(owners)}
     limit = np.fromiter((known[name] for name in owners), np.float64, len(owners))
     late = offset > limit * (1 + 1e-9)
     if unit or (late.any() and np.nanmedian(offset[late] / limit[late]) > 100):
@@ -326,11 +296,6 @@ def _times(rows: TextRows, frame: pd.DataFrame, lengths: Mapping[str, float], ev
     if not rows.weak:
         add(_overlaps(frame, same.to_numpy()), "overlap", "events that overlap an earlier one of the same class")
     return found
-
-
-def _limit(name: str, rows: TextRows, lengths: Mapping[str, float], everyone: float) -> float:
-    stated = lengths.get(name) or everyone or rows.lengths.get(name)
-    return float(stated) if stated else clip_length(name)
 
 
 def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
@@ -363,14 +328,12 @@ def _words(rows: TextRows) -> list[FileFinding]:
         unique = set(values)
         for pattern, kind, words in tests:
             hits = {value for value in unique if pattern.search(value)}
-            if hits:
-                where = [i for i, value in enumerate(values) if value in hits]
+            where = [i for i, value in enumerate(values) if value in hits] if hits else []
+            if where:
                 place = rows.places[where[0]] if where[0] < len(rows) else None
                 n = len(hits) if column == "recording" else len(where)
-                words = words.format(word)
-                found.append(
-                    FileFinding(rows.source.name, place, kind, n, f"{words} (first: {quoted(values[where[0]])})")
-                )
+                words = f"{words.format(word)} (first: {quoted(values[where[0]])})"
+                found.append(FileFinding(rows.source.name, place, kind, n, words))
     return found
 
 
@@ -386,7 +349,7 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
             for name in dict.fromkeys(rows.data[column]):
                 where.setdefault(name, (file, first[name]))
         for name in rows.empty:
-            known.setdefault(name, (rows.source.name, None))
+            known.setdefault(name, (file, None))
     place: int | str | None
     both = dict.fromkeys([*known, *lengths])
     for what, names, where, key in (

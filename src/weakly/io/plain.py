@@ -157,7 +157,12 @@ def rows_of(
     label_name = roles.names["label"] if roles.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
     label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
-    if source.point_length is not None and not asked and "onset" in roles.names and not times.has_ends(roles):
+    if (
+        source.point_length is not None
+        and not asked
+        and "onset" in roles.names
+        and not {"offset", "length"} & roles.names.keys()
+    ):
         offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:

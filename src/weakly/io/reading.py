@@ -8,10 +8,11 @@ import shlex
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.results import counted
@@ -28,12 +29,17 @@ from .tracks import read_uem, sniff_uem
 from .vocabulary import is_answers, is_number, numbers, opposites, suited
 
 
+def _lengths_of(names: Any, lengths: Any) -> NDArray[np.float64]:
+    """How long each of the recordings is; NaN where that is not known."""
+    if isinstance(lengths, Mapping):
+        return np.array([lengths.get(name, np.nan) for name in names], dtype=np.float64)
+    return np.full(len(names), np.nan if lengths is None else lengths, dtype=np.float64)
+
+
 def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> tuple[pd.DataFrame, dict[str, int]]:
     """The rows within their recordings: those past the end raise, are left out (skip) or are cut there (clip)."""
-    if lengths is None or not len(table):
-        return table, {}
-    known = table["recording"].map(lengths) if isinstance(lengths, Mapping) else np.full(len(table), lengths)
-    onset, offset, limit = table["onset"].to_numpy(), table["offset"].to_numpy(), np.asarray(known, dtype=np.float64)
+    onset, offset = table["onset"].to_numpy(), table["offset"].to_numpy()
+    limit = _lengths_of(table["recording"], lengths)
     late = offset > limit * (1 + 1e-9)
     if not late.any():
         return table, {}
@@ -41,10 +47,8 @@ def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> 
     if on_error == "raise":
         row = int(np.flatnonzero(late)[0])
         if not words.endswith("?"):
-            words += (
-                "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end, "
-                "'skip' (--on-error skip) leaves them out"
-            )
+            words += "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end"
+            words += ", 'skip' (--on-error skip) leaves them out"
         raise InvalidInput(
             f"{found.source_of(row)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
             f"after the recording's {limit[row]:g} s{words}"
@@ -63,6 +67,7 @@ def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> 
 
 
 HINTS = ("absent", "where", "point_length", "open_end", "sheet")
+_Rows = TypeVar("_Rows", Events, Answers)
 
 
 class Options(TypedDict, total=False):
@@ -176,8 +181,7 @@ def read(
     elif (options.get("columns") or {}).get("annotator") == "@file":
         events.examined = _listed_by(found.files)
     found.warn()
-    chosen: Events = _selected(events, label, found.files, options)
-    return chosen
+    return _selected(events, label, found.files, options)
 
 
 def looked_at(found: FileRows, label: str) -> pd.DataFrame:
@@ -211,9 +215,8 @@ def _boxes_only(rows: TextRows, where: Mapping[str, str] | None, empty: list[str
     empty += list(dict.fromkeys(name for name, yes in zip(rows.data["recording"], weak) if yes))
     rows.keep(~weak)
     del rows.data["weak"]
-    notes.append(
-        f"{rows.source.name}: {counted(n, 'row')} about whole files among boxes left out; --where is_box=0 reads them"
-    )
+    told = f"{counted(n, 'row')} about whole files among boxes left out; --where is_box=0 reads them"
+    notes.append(f"{rows.source.name}: {told}")
     return n
 
 
@@ -244,15 +247,11 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
     if length.nunique() > 2:
         return
     ordered = table.sort_values(["recording", "label", "onset"], kind="stable")
-    same = (ordered["recording"].to_numpy()[1:] == ordered["recording"].to_numpy()[:-1]) & (
-        ordered["label"].to_numpy()[1:] == ordered["label"].to_numpy()[:-1]
-    )
-    touch = same & (np.abs(ordered["onset"].to_numpy()[1:] - ordered["offset"].to_numpy()[:-1]) < 1e-6)
-    if touch.sum() > 0.2 * len(table):
-        notes.append(
-            f"{int(touch.sum())} of {len(table)} events begin where one of the same class ends, all "
-            f"{length.iloc[0]:g} s long (frames?): computations join them to one event"
-        )
+    before = ordered.groupby(["recording", "label"], observed=True)["offset"].shift()
+    touch = int(((ordered["onset"] - before).abs() < 1e-6).sum())
+    if touch > 0.2 * len(table):
+        told = f"{touch} of {len(table)} events begin where one of the same class ends, all {length.iloc[0]:g} s long"
+        notes.append(f"{told} (frames?): computations join them to one event")
 
 
 def known_hints(options: Mapping[str, Any]) -> None:
@@ -266,10 +265,9 @@ def known_hints(options: Mapping[str, Any]) -> None:
 
 def _asked(options: Options, more: Iterable[str] = ()) -> tuple[SampleRequest, dict[str, Any]]:
     """What is known of recordings before files are opened and how many are to be read; and how files are parsed."""
-    unknown = next((name for name in options if name not in Options.__annotations__), None)
-    if unknown is not None:
+    for name in options.keys() - Options.__annotations__.keys():
         known = ", ".join(Options.__annotations__)
-        raise TypeError(f"reading got an unexpected keyword argument {unknown!r}; there are {known}")
+        raise TypeError(f"reading got an unexpected keyword argument {name!r}; there are {known}")
     given = options.get("recording_length")
     lengths = None if given is None else asked_length(given, options.get("on_error", "raise"))
     known_hints(options)
@@ -277,12 +275,11 @@ def _asked(options: Options, more: Iterable[str] = ()) -> tuple[SampleRequest, d
     return SampleRequest.of(options.get("sample"), lengths, more), how
 
 
-def _selected(result: Any, label: str | None, found: Sequence[TextRows], options: Options) -> Any:
+def _selected(result: _Rows, label: str | None, found: Sequence[TextRows], options: Options) -> _Rows:
     """Only what was asked for; where the files name no class, all of them are of the one that was."""
     if label is not None and not len(result) and not result.labels:
         label = None
-    asked = {name: options.get(name) for name in ("annotator", "where", "merge")}
-    chosen: dict[str, Any] = {name: value for name, value in asked.items() if value}
+    chosen: dict[str, Any] = {n: options.get(n) for n in ("annotator", "where", "merge") if options.get(n)}
     if "where" in chosen:  # by the file's own names too
         there = result.to_frame().columns
         known = {old: new for rows in found for old, new in rows.aliases.items()}
@@ -301,13 +298,9 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
     onset, offset = rows.data["onset"], rows.data["offset"]
     open_ = np.isnan(offset)
     if open_.any():
-        names = rows.data["recording"]
-        known = (
-            [float(lengths.get(n, np.nan)) for n in names] if isinstance(lengths, Mapping) else [lengths] * len(names)
-        )
-        limit = np.array(known, dtype=np.float64)
+        limit = _lengths_of(rows.data["recording"], lengths)
         if np.isnan(limit[open_]).any():
-            name = names[int(np.flatnonzero(open_ & np.isnan(limit))[0])]
+            name = rows.data["recording"][int(np.argmax(open_ & np.isnan(limit)))]
             raise rows.source.error(
                 f"does not say how long the recording {quoted(name)} is, so its labels span "
                 "nothing; give recording_length, or read the file with read_answers"
@@ -347,7 +340,7 @@ def read_answers(
     merged = merged_columns(found.files)
     names, onset, offset = merged["recording"], merged["onset"], merged["offset"]
     if length is not None:
-        known = [float(lengths.get(n, np.nan)) if isinstance(lengths, Mapping) else float(lengths) for n in names]
+        known = _lengths_of(names, lengths)
         merged["onset"] = np.where(np.isnan(offset) & ~np.isnan(known), 0.0, onset)
         merged["offset"] = np.where(np.isnan(offset), known, offset)
     if not isinstance(lengths, Mapping):
@@ -356,8 +349,7 @@ def read_answers(
     answers = Answers.from_frame(table, recording_length=lengths, recordings=empty, source=found.names)
     answers.source = found.told(found.account, found.skipped)
     found.warn()
-    chosen: Answers = _selected(answers, label, found.files, options)
-    return chosen
+    return _selected(answers, label, found.files, options)
 
 
 def _as_answers(rows: TextRows, where: Mapping[str, str], notes: list[str]) -> None:

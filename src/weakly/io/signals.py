@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -113,6 +114,17 @@ def _soundfile() -> Any:
     return optional("soundfile", extra="audio")
 
 
+@contextmanager
+def _hearing(words: Callable[[], str]) -> Iterator[Any]:
+    """soundfile, whose errors become one line that begins with these words."""
+    sf = _soundfile()
+    try:
+        yield sf
+    except (sf.SoundFileError, RuntimeError) as error:
+        told = str(error).rpartition(": ")[2].strip().rstrip(".") or type(error).__name__
+        raise InvalidInput(f"{words()}: {told}") from error
+
+
 @dataclass(frozen=True)
 class SignalHeader:
     """What the header of a recording says: samples per second, number of samples, channels."""
@@ -156,13 +168,10 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
         return _signal_header(path, sample_rate)
     if path.suffix.lower() in VIDEOS:
         return SignalHeader(path, 1000.0, round(1000 * video_seconds(path)), 0)
-    sf = _soundfile()
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
-    try:
+    with _hearing(lambda: f"{path}: not readable as audio") as sf:
+        if not path.is_file():
+            raise InvalidInput(f"{path}: no such file")
         info = sf.info(str(path))
-    except (sf.SoundFileError, RuntimeError) as error:
-        raise InvalidInput(f"{path}: not readable as audio: {_words(error)}") from error
     if info.frames <= 0 or info.samplerate <= 0:
         raise InvalidInput(f"{path}: the recording is empty")
     reason = _truncated(path, info)
@@ -171,17 +180,21 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
     return SignalHeader(path, float(info.samplerate), int(info.frames), int(info.channels))
 
 
-def _words(error: Exception) -> str:
-    return str(error).rpartition(": ")[2].strip().rstrip(".") or type(error).__name__
-
-
 def _truncated(path: Path, info: Any) -> str:
     """Why the file is shorter than it says, or "". libsndfile shortens a cut file silently, so we look ourselves."""
     size = path.stat().st_size
     with open(path, "rb") as file:
         start = file.read(12)
-        if start[:4] == b"RIFF" and start[8:] == b"WAVE":
-            return _short_riff(file, size)
+        while start[:4] == b"RIFF" and start[8:] == b"WAVE":
+            chunk = file.read(8)
+            length, there = int.from_bytes(chunk[4:], "little"), size - file.tell()
+            if len(chunk) < 8:
+                return "no samples"
+            if chunk[:4] == b"data":
+                # Recorders that stream write 0 or the largest number, and fill in nothing afterwards.
+                streamed = length in (0, 0xFFFFFFFF, 0x7FFFFFFF)
+                return "" if streamed or there >= length else f"{there} of {length} bytes of samples are there"
+            file.seek(length + length % 2, os.SEEK_CUR)
         if start[:4] == b"OggS":
             file.seek(max(0, size - 65536))
             tail = file.read()
@@ -190,29 +203,11 @@ def _truncated(path: Path, info: Any) -> str:
                 return "the last page of the stream is missing"
             return ""
     if info.format in ("FLAC", "MP3"):
-        sf = _soundfile()
-        try:
-            with sf.SoundFile(str(path)) as file:
-                file.seek(info.frames - 1)
-                if len(file.read(1)) < 1:
-                    return "the last sample cannot be read"
-        except (sf.SoundFileError, RuntimeError) as error:
-            return f"the last sample cannot be read ({_words(error)})"
+        told = "the last sample cannot be read"
+        with _hearing(lambda: f"{path}: truncated: {told}") as sf, sf.SoundFile(str(path)) as file:
+            file.seek(info.frames - 1)
+            return "" if len(file.read(1)) else told
     return ""
-
-
-def _short_riff(file: Any, size: int) -> str:
-    while True:
-        chunk = file.read(8)
-        if len(chunk) < 8:
-            return "no samples"
-        length = int.from_bytes(chunk[4:], "little")
-        if chunk[:4] == b"data":
-            there = size - file.tell()
-            # Recorders that stream write 0 or the largest number, and fill in nothing afterwards.
-            streamed = length in (0, 0xFFFFFFFF, 0x7FFFFFFF)
-            return "" if streamed or there >= length else f"{there} of {length} bytes of samples are there"
-        file.seek(length + length % 2, os.SEEK_CUR)
 
 
 def duration(path: PathLike, *, sample_rate: float | None = None) -> float:
@@ -225,35 +220,23 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
     seconds: dict[Path, float] = {}
     skipped: dict[Path, str] = {}
     for path in map(Path, paths):
-        if not _is_text(path):
+        try:
+            os.path.realpath(path).encode()  # readers, tables and databases take no bytes that are no UTF-8
+        except UnicodeEncodeError:
             skipped[Path(os.fsencode(path).decode("utf-8", "backslashreplace"))] = "its path is not UTF-8; rename it"
             continue
+        except ValueError:  # a zero in it, of which whoever opens it tells
+            pass
         try:
             seconds[path] = header(path, sample_rate=sample_rate).seconds
         except InvalidInput as error:
             skipped[path] = str(error).partition(f"{path}: ")[2] or str(error)
     if skipped:
-        say_skipped(skipped, len(seconds) + len(skipped))
+        named = "; ".join(f"{path}: {reason}" for path, reason in list(skipped.items())[:5])
+        more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
+        message = f"skipped {len(skipped)} of {len(seconds) + len(skipped)} recordings: {named}{more}"
+        warnings.warn(message, AssumptionWarning, stacklevel=2)
     return RecordingListing(seconds, skipped)
-
-
-def _is_text(path: Path) -> bool:
-    """Whether the path can be written: readers, tables and databases take no bytes that are no UTF-8."""
-    try:
-        os.path.realpath(path).encode()
-    except UnicodeEncodeError:
-        return False
-    except ValueError:  # a zero in it, of which whoever opens it tells
-        return True
-    return True
-
-
-def say_skipped(skipped: dict[Path, str], total: int) -> None:
-    """Warn which recordings were left out, and how many."""
-    named = "; ".join(f"{path}: {reason}" for path, reason in list(skipped.items())[:5])
-    more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
-    message = f"skipped {len(skipped)} of {total} recordings: {named}{more}"
-    warnings.warn(message, AssumptionWarning, stacklevel=3)
 
 
 def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None = None) -> Iterator[Samples]:
@@ -268,16 +251,11 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
             yield np.asarray(_stretch(signal, first, min(first + step, signal.n_samples)), dtype=np.float32)
         return
     _refuse_video(signal.path)
-    sf = _soundfile()
-    done = 0
-    try:
-        with sf.SoundFile(str(signal.path)) as file:
-            while len(block := file.read(step, dtype="float32", always_2d=True)):
-                done += len(block)
-                yield block
-    except (sf.SoundFileError, RuntimeError) as error:
-        at = done / signal.sample_rate
-        raise InvalidInput(f"{signal.path}: corrupt after {at:.3g} s: {_words(error)}") from error
+    done, rate = 0, signal.sample_rate
+    with _hearing(lambda: f"{path}: corrupt after {done / rate:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+        while len(block := file.read(step, dtype="float32", always_2d=True)):
+            done += len(block)
+            yield block
     if done < signal.n_samples * 0.999:
         got, want = done / signal.sample_rate, signal.seconds
         raise InvalidInput(f"{signal.path}: truncated: {got:.3g} of {want:.3g} s are there")
@@ -392,13 +370,9 @@ def read_clip(
         clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     else:
         _refuse_video(signal.path)
-        sf = _soundfile()
-        try:
-            with sf.SoundFile(str(signal.path)) as file:
-                file.seek(first)
-                clip = file.read(last - first, dtype="float32", always_2d=True)
-        except (sf.SoundFileError, RuntimeError) as error:
-            raise InvalidInput(f"{signal.path}: corrupt at {onset:.3g} s: {_words(error)}") from error
+        with _hearing(lambda: f"{path}: corrupt at {onset:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+            file.seek(first)
+            clip = file.read(last - first, dtype="float32", always_2d=True)
     n = min(round(fade * rate), len(clip) // 2)
     if n > 0:
         ramp = (np.arange(1, n + 1, dtype=np.float32) / (n + 1))[:, None]
@@ -407,20 +381,9 @@ def read_clip(
     return clip, rate
 
 
-def write_clip(
-    path: PathLike,
-    target: PathLike,
-    *,
-    onset: float,
-    offset: float,
-    fade: float = 0.005,
-    sample_rate: float | None = None,
-) -> Path:
-    """The WAV file of one stretch of a recording, with short fades so that the cut does not click.
-
-    Only the stretch is read. The file appears whole or not at all.
-    """
-    clip, rate = read_clip(path, onset=onset, offset=offset, fade=fade, sample_rate=sample_rate)
+def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
+    """The WAV file of one stretch of a recording, as :func:`read_clip` reads it, whole or not at all."""
+    clip, rate = read_clip(path, **stretch)
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:

@@ -1,21 +1,218 @@
-"""Synthetic soundscapes: chirps, pulses and noises over a coloured background, with the exact strong labels."""
+"""Sounds over time: log-mel bands, embeddings that the user brings with their times, scores of a detector; and
+synthetic soundscapes, chirps, pulses and noises over a coloured background, with the exact strong labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.errors import InvalidInput
+from ..base.errors import InvalidInput, optional
 from ..base.files import atomic_write
 from ..base.symbols import check, choice
-from .signals import PathLike, _soundfile
+from ..model.intervals import Features
+from .signals import PathLike, _soundfile, blocks, header
 
-if TYPE_CHECKING:
-    import pandas as pd
+
+def _mel(hz: Any) -> Any:
+    return 2595 * np.log10(1 + np.asarray(hz) / 700)
+
+
+@lru_cache(maxsize=8)
+def _bands(n_bins: int, sample_rate: float, n_bands: int) -> NDArray[np.float32]:
+    """Triangles that are equally wide in mel, each with at least one bin; (bins, bands)."""
+    hz = np.linspace(0, sample_rate / 2, n_bins)
+    edges = np.linspace(_mel(min(50.0, sample_rate / 50)), _mel(sample_rate / 2), n_bands + 2)
+    at = _mel(hz)[:, None]
+    rise = (at - edges[:-2]) / (edges[1:-1] - edges[:-2])
+    fall = (edges[2:] - at) / (edges[2:] - edges[1:-1])
+    weights = np.clip(np.minimum(rise, fall), 0, None)
+    empty = np.flatnonzero(weights.sum(axis=0) == 0)
+    weights[np.abs(at - edges[1:-1][empty]).argmin(axis=0), empty] = 1.0
+    found: NDArray[np.float32] = (weights / weights.sum(axis=0)).astype(np.float32)
+    return found
+
+
+def log_mel(
+    path: PathLike, *, hop: float = 0.02, frame: float = 0.04, n_bands: int = 40, sample_rate: float | None = None
+) -> Features:
+    """Log power in mel bands over time, computed block by block.
+
+    Parameters
+    ----------
+    path : an audio file, or a signal in npy or CSV with its ``sample_rate``; any rate, any number of channels, each
+        with bands of its own.
+    hop, frame : seconds from one frame to the next, and of each frame.
+    n_bands : mel bands; fewer where the rate leaves less frequency bins.
+
+    Notes
+    -----
+    An hour of audio needs about 30 MB for the features and one block of samples.
+    """
+    signal = header(path, sample_rate=sample_rate)
+    rate = signal.sample_rate
+    step = max(1, round(hop * rate))
+    size = max(round(frame * rate), 2 * step, 16)
+    n_fft = 1 << (size - 1).bit_length()
+    weights = _bands(n_fft // 2 + 1, rate, max(1, min(n_bands, n_fft // 4)))
+    window = np.hanning(size + 2)[1:-1].astype(np.float32)
+    # Half a frame of reflected signal on both sides: frame i is centred on i * step.
+    pad = size // 2
+    rows: list[NDArray[np.float32]] = []
+    rest: NDArray[np.float32] | None = None
+    for block in blocks(path, sample_rate=sample_rate):
+        if rest is None:
+            rest = np.zeros((pad, block.shape[1]), np.float32) if len(block) <= pad else block[pad:0:-1]
+        rest, done = _frames(np.concatenate((rest, block)), size, step, n_fft, window, weights)
+        rows.append(done)
+    if rest is None:
+        raise InvalidInput(f"{path}: the recording is empty")
+    rest = np.pad(rest, ((0, pad), (0, 0)), mode="reflect" if len(rest) > pad else "constant")
+    rows.append(_frames(rest, size, step, n_fft, window, weights)[1])
+    values = np.concatenate(rows)
+    if len(values) < 2:
+        raise InvalidInput(f"{path}: {signal.seconds:g} s are too short for features every {hop:g} s")
+    return Features(np.arange(len(values), dtype=np.float64) * (step / rate), values, "log-mel")
+
+
+def _frames(samples: Any, size: int, step: int, n_fft: int, window: Any, weights: Any) -> tuple[Any, Any]:
+    """What is left of the samples, and the log bands of every whole frame in them, channel after channel."""
+    count = max(0, (len(samples) - size) // step + 1)
+    wide = samples.shape[1] * weights.shape[1]
+    if count == 0:
+        return samples, np.empty((0, wide), np.float32)
+    view = np.lib.stride_tricks.sliding_window_view(samples, size, axis=0)[: count * step : step]
+    done = np.empty((count, wide), np.float32)
+    few = max(1, 512 // samples.shape[1])  # a few MB at a time
+    for first in range(0, count, few):
+        spectrum = np.fft.rfft(view[first : first + few] * window, n_fft)
+        power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
+        done[first : first + few] = np.log(power @ weights + 1e-10).reshape(-1, wide)
+    return samples[count * step :], done
+
+
+def load_features(path: PathLike, *, hop: float | None = None) -> Features:
+    """Embeddings from a file: npz with ``times`` and ``values``, npy with a ``hop``, or Parquet with a time column.
+
+    Parameters
+    ----------
+    path : an npz file whose arrays are called times (or time, onset, start) and values (or embeddings, features), an
+        npy file of shape (rows, dimensions), or a Parquet table with a time (or onset/start_time with end) column and
+        one number column per dimension, or one column of vectors.
+    hop : seconds from one row to the next, where the file holds no times; row i then describes the time from
+        i * hop to (i + 1) * hop.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    if kind == ".npy":
+        return _checked(path, None, np.load(path, allow_pickle=False), hop)
+    if kind == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        matrix = next((value for name, value in arrays.items() if value.ndim == 2), None)
+        if matrix is None:
+            raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(arrays)}")
+        return _checked(path, _times(arrays), matrix, hop)
+    if kind in (".parquet", ".pq"):
+        optional("pyarrow", extra="parquet")
+        frame = pd.read_parquet(path)
+        times = _times({name: frame[name].to_numpy() for name in frame.columns})
+        vectors = [name for name in frame.columns if frame[name].dtype == object and len(frame)]
+        if vectors:
+            return _checked(path, times, np.stack(list(frame[vectors[0]])), hop)
+        numbers = frame[[n for n in frame if str(n).lower() not in (*_STARTS, *_ENDS, *_MIDDLES)]].select_dtypes(
+            "number"
+        )
+        return _checked(path, times, numbers.to_numpy(), hop)
+    raise InvalidInput(f"{path}: features must be .npy, .npz or .parquet")
+
+
+_STARTS = ("onset", "start", "start_time", "start_s", "begin")
+_ENDS = ("offset", "end", "end_time", "end_s")
+_MIDDLES = ("times", "time", "timestamp", "timestamps", "seconds")
+
+
+def _times(columns: dict[Any, Any]) -> NDArray[np.float64] | None:
+    """The middle of each row: as a column says, or between its start and its end; None where nothing does."""
+    named = {str(name).lower(): value for name, value in columns.items()}
+    middle, start, end = (
+        next((np.asarray(named[name], np.float64) for name in names if name in named), None)
+        for names in (_MIDDLES, _STARTS, _ENDS)
+    )
+    return middle if middle is not None or start is None else start if end is None else (start + end) / 2
+
+
+def _checked(path: Path, times: Any, values: Any, hop: float | None) -> Features:
+    if times is None:
+        if hop is None:
+            raise InvalidInput(f"{path}: no times in the file; give hop, the seconds from one row to the next")
+        times = (np.arange(len(values)) + 0.5) * hop
+    try:
+        return Features(np.asarray(times, np.float64), np.asarray(values, np.float32))
+    except (InvalidInput, ValueError) as error:
+        raise InvalidInput(f"{path}: {error}") from error
+
+
+#: What detectors call the columns of a table of frames, in lower case.
+_NAMES = {
+    "recording": ("recording", "file", "filename", "begin path", "begin file", "filepath", "audio"),
+    "onset": ("onset", "start", "start (s)", "start_time", "begin time (s)", "begin"),
+    "offset": ("offset", "end", "end (s)", "end_time", "end time (s)", "stop"),
+    "score": ("score", "confidence", "probability", "logit", "prob"),
+    "label": ("label", "event_label", "common name", "species", "class"),
+}
+_TABLES = (".csv", ".tsv", ".txt", ".parquet")
+
+
+def read_scores(path: str | Path, *, hop: float | None = None) -> pd.DataFrame:
+    """Scores of frames: recording, onset, offset, score, and label where the files tell it.
+
+    Parameters
+    ----------
+    path : a table of frames, a ``.npy`` file with one score per frame, or a folder of either; a file that names no
+        recording is one, named as the file.
+    hop : seconds from one frame of a ``.npy`` file to the next.
+    """
+    where = Path(path)
+    if not where.exists():
+        raise InvalidInput(f"{where}: there is no such file or folder of scores")
+    files = sorted(p for p in where.iterdir() if p.suffix.lower() in (*_TABLES, ".npy")) if where.is_dir() else [where]
+    if not files:
+        raise InvalidInput(f"{where}: there are no scores (.csv, .tsv, .parquet or .npy) in this folder")
+    return pd.concat([_scores_in(file, hop) for file in files], ignore_index=True)
+
+
+def _scores_in(file: Path, hop: float | None) -> pd.DataFrame:
+    if file.suffix.lower() == ".npy":
+        values = np.load(file, allow_pickle=False)
+        if values.ndim != 1:
+            raise InvalidInput(f"{file}: one score per frame is needed, got an array of shape {values.shape}")
+        if hop is None or not hop > 0:
+            raise InvalidInput(f"{file}: give the seconds from one frame to the next (hop, --hop), got {hop}")
+        times = hop * np.arange(len(values) + 1)
+        return pd.DataFrame({"recording": file.stem, "onset": times[:-1], "offset": times[1:], "score": values})
+    if file.suffix.lower() == ".parquet":
+        optional("pyarrow", extra="parquet")
+        table = pd.read_parquet(file)
+    else:
+        table = pd.read_csv(file, sep="," if file.suffix.lower() == ".csv" else "\t")
+    known = {str(name).strip().lower(): name for name in table}
+    found = {word: known[name] for word, names in _NAMES.items() for name in reversed(names) if name in known}
+    missing = [word for word in ("onset", "offset", "score") if word not in found]
+    if missing:
+        raise InvalidInput(
+            f"{file}: no column says the {missing[0]} of a frame; there are {', '.join(map(str, table))}"
+        )
+    frame = pd.DataFrame({word: table[name] for word, name in found.items()})
+    return frame.assign(recording=file.stem if "recording" not in frame else frame["recording"].astype(str))
+
 
 KINDS = ("chirp", "pulse", "noise")
 COLOURS = {"white": 0.0, "pink": 1.0, "brown": 2.0}
@@ -44,8 +241,6 @@ class Soundscape:
 
     def to_frame(self) -> pd.DataFrame:
         """One row per event: onset, offset, label."""
-        import pandas as pd
-
         return pd.DataFrame({"onset": self.onsets, "offset": self.offsets, "label": list(self.labels)})
 
     def write(self, path: PathLike) -> Path:
@@ -123,7 +318,7 @@ def soundscape(
     labels = []
     for a, b in zip(first, last):
         kind = str(rng.choice(kinds))
-        sound = _sound(kind, b - a, sample_rate, rng)
+        sound = _one_sound(kind, b - a, sample_rate, rng)
         sound *= np.sqrt(10 ** (snr / 10) / max(1e-12, float(np.mean(sound**2))))
         samples[a:b] += sound
         labels.append(kind)
@@ -146,7 +341,7 @@ def _coloured(count: int, power: float, rng: Any) -> NDArray[np.float64]:
     return found
 
 
-def _sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64]:
+def _one_sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64]:
     t = np.arange(count) / rate
     top = rate / 2
     if kind == "chirp":

@@ -10,7 +10,6 @@ import re
 import shlex
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
@@ -86,21 +85,14 @@ class Source:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        on_error: str = "raise",
-        columns: dict[str, str] | None = None,
-        label: str | None = None,
-        advance: Callable[[int], None] | None = None,
-        called: str | None = None,
+        self, path: Path, *, on_error: str = "raise", columns: dict[str, str] | None = None, called: str | None = None
     ) -> None:
         self.path = path
         self.called = called  # the address of which this is a copy
         self.on_error = on_error
         self.columns = columns or {}
-        self.label = label  # the class of files that do not name one
-        self.advance = advance or (lambda _: None)
+        self.label: str | None = None  # the class of files that do not name one
+        self.advance: Callable[[int], None] = lambda _: None
         self.problems: list[tuple[int | str, str, str]] = []  # (line, column, words)
         self.notes: list[str] = []
         self.n_rows: int | None = None  # rows that hold something, without the line of names
@@ -134,20 +126,8 @@ class Source:
             data = self.path.read_bytes()
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror or error}") from error
-        try:
+        with refused(self.name, "cannot be unpacked"):
             return _unpacked(self, data)
-        except (
-            OSError,
-            EOFError,
-            ValueError,
-            KeyError,
-            zipfile.BadZipFile,
-            zlib.error,
-            ElementTree.ParseError,
-        ) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise self.error(f"cannot be unpacked: {' '.join(str(error).split())[:120]}") from error
 
     @cached_property
     def text(self) -> str:
@@ -163,10 +143,7 @@ class Source:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             where = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError:
-            text = "\0"
+        text = data.decode("cp1252", "replace").replace("\ufffd", "\0")
         if re.search(r"[\x00-\x08\x0e-\x1f\x7f]", text):
             raise InvalidInput(f"{self.at(line)}: {where}; is this a text file?")
         self.note(f"{where}; read as Windows-1252, so look at the letters of its names", line=line, kind="encoding")
@@ -348,16 +325,10 @@ class Source:
             words = f"the last line has no end and its last field {quoted(last)} looks cut; is the file whole?"
             self.note(words, line=len(every), kind="cut short")
 
-    def rows(
-        self, delimiter: str, *, quotes: bool = True, skipspace: bool = False
-    ) -> tuple[list[list[str]], list[int]]:
+    def rows(self, delimiter: str, *, skipspace: bool = False) -> tuple[list[list[str]], list[int]]:
         """All rows at once."""
-        found: list[list[str]] = []
-        lines: list[int] = []
-        for rows, numbers in self.chunks(delimiter, quotes=quotes, skipspace=skipspace):
-            found += rows
-            lines += numbers
-        return found, lines
+        found = list(self.chunks(delimiter, skipspace=skipspace))
+        return [row for rows, _ in found for row in rows], [line for _, lines in found for line in lines]
 
     def fail(self, line: int | str, column: str, words: str) -> None:
         """Deal with a broken row as the caller asked: stop, or keep count of it."""
@@ -412,9 +383,7 @@ def _unpacked(source: Source, data: bytes) -> bytes:
             return _sheet(source, _xlsx(archive, names))
         if "content.xml" in names and b"spreadsheet" in archive.read("mimetype"):
             return _sheet(source, _ods(archive.read("content.xml")))
-        files = [
-            name for name in sorted(names) if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
-        ]
+        files = sorted(name for name in names if not re.match(r"__MACOSX/|(.*/)?\.[^/]*$", name))
         if len(files) != 1:
             raise source.error(f"is an archive of {len(files)} files; unpack it into a folder and give that")
         return _unpacked(source, archive.read(files[0]))
@@ -466,16 +435,12 @@ def _xlsx(archive: zipfile.ZipFile, names: set[str]) -> dict[str, list[list[str]
         for row in _local(_parsed(archive.read(place)), "row") if place in names else ():
             cells: list[str] = []
             for cell in _local(row, "c"):
-                letters = re.match(r"[A-Z]+", cell.attrib.get("r", ""))
-                at = (
-                    sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(letters[0])))
-                    if letters
-                    else len(cells) + 1
-                )
+                letters = re.match(r"[A-Z]*", cell.attrib.get("r", ""))
+                at = sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(letters[0] if letters else "")))
+                at = at or len(cells) + 1
                 cells += [""] * (at - 1 - len(cells))
-                kind, value = cell.attrib.get("t", ""), "".join(part.text or "" for part in _local(cell, "v"))
-                if kind == "inlineStr":
-                    value = "".join(part.text or "" for part in _local(cell, "t"))
+                kind = cell.attrib.get("t", "")
+                value = "".join(part.text or "" for part in _local(cell, "t" if kind == "inlineStr" else "v"))
                 cells.append(shared[int(value)] if kind == "s" else value if kind != "b" else str(value == "1"))
             rows.append(cells)
         found[sheet.attrib["name"]] = [row for row in rows if any(map(str.strip, row))]
@@ -495,10 +460,8 @@ def _ods(data: bytes) -> dict[str, list[list[str]]]:
                 cells.append((text, int(_attribute(cell, "number-columns-repeated") or 1)))
             while cells and not cells[-1][0].strip():
                 cells.pop()
-            if cells:
-                rows += [[text for text, n in cells for _ in range(n)]] * int(
-                    _attribute(row, "number-rows-repeated") or 1
-                )
+            times = int(_attribute(row, "number-rows-repeated") or 1)
+            rows += [[text for text, n in cells for _ in range(n)]] * times if cells else []
         found[_attribute(sheet, "name")] = rows
     return found
 

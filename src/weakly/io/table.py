@@ -299,7 +299,8 @@ class ColumnTable:
             if names is None:
                 if not rows:
                     break
-                names, rows, places = [_unquoted(name) for name in rows[0]], rows[1:], places[1:]
+                names = [re.sub(r'^"(.*)"$', r"\1", name.strip()).strip() for name in rows[0]]
+                rows, places = rows[1:], places[1:]
                 columns = [[] for _ in names]
             total += len(rows)
             if not set(map(len, rows)) <= {len(names)}:
@@ -367,10 +368,8 @@ class ColumnTable:
         """The first of the wanted columns, or an error that lists the columns."""
         name = self.find(*wanted)
         if name is None:
-            raise self.source.error(
-                f"no column {quoted(wanted[0])}; there are {', '.join(self.names[:30])}; "
-                "say which it is with columns, for example onset=start"
-            )
+            told = f"no column {quoted(wanted[0])}; there are {', '.join(self.names[:30])}"
+            raise self.source.error(f"{told}; say which it is with columns, for example onset=start")
         return name
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -384,8 +383,7 @@ class ColumnTable:
             values = self.columns[label]
             for i in np.flatnonzero(none).tolist():
                 none[i] = str(values[i]).strip().lower() in MISSING
-        found: NDArray[np.bool_] = none
-        return found
+        return np.asarray(none)
 
     def others(self, *used: str | None) -> dict[str, Any]:
         """The columns that nobody asked for, as text; one that is called like a column of ours gets another name."""
@@ -411,11 +409,6 @@ def column_values(column: pd.Series) -> Any:
         return ["" if value != value else value.isoformat() for value in column]
     missing = (value is None or (isinstance(value, float) and value != value) for value in column)
     return ["" if none else str(value) for none, value in zip(missing, column.tolist())]
-
-
-def _unquoted(name: str) -> str:
-    text = name.strip()
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _even_rows(
@@ -499,6 +492,4 @@ def scaled(values: Any, scale: Any) -> Any:
         return values
     scaled = values * scale
     with np.errstate(invalid="ignore"):
-        return np.where(
-            np.isfinite(scaled) & (np.abs(scaled) < 1e6), np.round(np.where(np.isfinite(scaled), scaled, 0), 9), scaled
-        )
+        return np.where(np.abs(scaled) < 1e6, np.round(scaled, 9), scaled)

@@ -47,11 +47,8 @@ def are_even(length: Any) -> bool:
 
 def special(role: str, value: str) -> bool:
     """Whether what was said of a role is no column's name: ``@file``, a rate, a length."""
-    return (
-        value.startswith("@")
-        or (role == "rate" and rate_of(value) is not None)
-        or (role == "length" and span_of(value) is not None)
-    )
+    known = {"rate": rate_of, "length": span_of}.get(role)
+    return value.startswith("@") or (known is not None and known(value) is not None)
 
 
 def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: dict[str, str]) -> None:
@@ -180,17 +177,17 @@ def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tu
     return onset, offset, "hh:mm:ss"
 
 
-def has_ends(roles: Roles) -> bool:
-    """Whether a column says where events end, or how long they are."""
-    return "offset" in roles.names or "length" in roles.names
-
-
 def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     """Whether the rows are about whole recordings: labels without times, all present; refuse what says no times."""
     source, names = table.source, roles.names
     asked = "present" in names
-    if "onset" in names and not has_ends(roles) and (asked or source.point_length is None) and len(table):
-        raise source.error(f"{ends_missing(table, roles)}")
+    if (
+        "onset" in names
+        and not {"offset", "length"} & names.keys()
+        and (asked or source.point_length is None)
+        and len(table)
+    ):
+        raise source.error(ends_missing(table, roles))
     if "epoch" in names and "length" not in names:
         raise source.error(f"{quoted(names['epoch'])} counts epochs; say how long one is, such as "
                            "--columns length=30s")  # fmt: skip
@@ -345,24 +342,16 @@ def suspected_unit(source: Source, onset: Any, offset: Any) -> str:
     onset, offset = onset[some], offset[some]
     if source.unit_known or not len(onset):
         return ""
-    whole = bool(np.all(onset == np.round(onset)) and np.all(offset == np.round(offset)))
+    whole, days = bool(np.all(onset % 1 == 0) and np.all(offset % 1 == 0)), offset * 86400
     if whole and np.median(offset - onset) >= 50 and offset.max() >= 1000:
-        return (
-            "probably milliseconds (or sample numbers) taken for seconds: --columns rate=1000 (milliseconds), "
-            "--columns rate=16000 (samples of 16 kHz); --columns rate=1 if they are seconds"
-        )
-    if whole and len(onset) > 2 and (onset[1:] == offset[:-1] + 1).all():
-        return (
-            "probably numbers of first and last frames taken for seconds: --columns rate=25 (frames of a second); "
-            "--columns rate=1 if they are seconds"
-        )
-    days = offset * 86400
-    if offset.max() < 1 and np.median(offset - onset) < 2e-3 and np.all(np.abs(days - np.round(days, 1)) < 0.01):
-        return (
-            "probably a spreadsheet's fractions of a day taken for seconds: --columns rate=1/86400 (days); "
-            "--columns rate=1 if they are seconds"
-        )
-    return ""
+        told = "milliseconds (or sample numbers)", "rate=1000 (milliseconds), --columns rate=16000 (samples of 16 kHz)"
+    elif whole and len(onset) > 2 and (onset[1:] == offset[:-1] + 1).all():
+        told = "numbers of first and last frames", "rate=25 (frames of a second)"
+    elif offset.max() < 1 and np.median(offset - onset) < 2e-3 and np.all(np.abs(days - np.round(days, 1)) < 0.01):
+        told = "a spreadsheet's fractions of a day", "rate=1/86400 (days)"
+    else:
+        return ""
+    return f"probably {told[0]} taken for seconds: --columns {told[1]}; --columns rate=1 if they are seconds"
 
 
 def ending(onset: Any, length: Any) -> NDArray[np.float64]:
@@ -390,8 +379,7 @@ def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
     for _ in range(2):
         length = np.where(ending(onset, length) < offset, np.nextafter(length, np.inf), length)
         length = np.where(ending(onset, length) > offset, np.nextafter(length, -np.inf), length)
-    found: NDArray[np.float64] = length
-    return found
+    return np.asarray(length)
 
 
 def onsets_of(found: Roles, role: str = "onset") -> np.ndarray | None:

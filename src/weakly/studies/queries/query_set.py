@@ -19,8 +19,8 @@ from ...base.report import Report, Result
 from ...base.results import counted, hours, to_jsonable
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
-from ...io.feature_files import load_features, log_mel
 from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
+from ...io.soundscape import load_features, log_mel
 from ...methods import METHODS
 from ...methods.base import AnswerHistory, Method, Recording, key, verdict
 from ...methods.change_point import WINDOWS, ChangePoint
@@ -508,7 +508,7 @@ def with_scores(
     known: Mapping[str, Recording], scores: pd.DataFrame | Place, hop: float | None, label: str
 ) -> dict[str, Recording]:
     """The recordings with a detector's scores of this class (or of any) as what is listened to."""
-    from ...io.score_files import read_scores
+    from ...io.soundscape import read_scores
     from ...posterior.detector import frames_by_class, matched_frames
 
     found = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
