@@ -189,7 +189,7 @@ def _in_chunks(files: list[str], reading: ReadingOptions, **how: Any) -> Evaluat
 
 def _write_labels(events: Events, asked: dict[str, Any], label: str | None, target: Path) -> list[Path]:
     """Write the clip labels that the one rule makes of the events, in one or two formats."""
-    from ..io import write
+    from ..io.formats import write
     from ..studies.evaluate.clips import clip_labels
 
     lengths = list(asked["segment_length"])

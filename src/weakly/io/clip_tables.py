@@ -255,7 +255,7 @@ def read_zooniverse(source: Source) -> TextRows:
     for i, (about, text) in enumerate(zip(table.columns[data], table.columns[said])):
         try:
             subject, tasks = json.loads(about), json.loads(text)
-            inner = next(iter(subject.values()), {}) if isinstance(subject, dict) else {}
+            inner: Any = next(iter(subject.values()), {}) if isinstance(subject, dict) else {}
             keys = {normal(str(k).lstrip("#!/"))[0]: str(inner[k]) for k in inner} if isinstance(inner, dict) else {}
             named = suited(list(keys), "recording")
             name = keys[named[0]] if named else table.columns[number][i] if number else ""

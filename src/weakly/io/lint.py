@@ -163,8 +163,8 @@ def check(
         words = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.name}, ")
         found.append(FileFinding(source.name, None, "unreadable", 1, words))
     for source in reads.sources:
-        told = ((kind, words.removeprefix(f"{source.name}: ")) for kind, words in source.signs)
-        found += [*_broken(source), *(FileFinding(source.name, None, kind, 1, words) for kind, words in told)]
+        signs = ((kind, words.removeprefix(f"{source.name}: ")) for kind, words in source.signs)
+        found += [*_broken(source), *(FileFinding(source.name, None, kind, 1, words) for kind, words in signs)]
     for rows in tables:
         _choose(rows, label, where or {}, annotator or (), merge or {})
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)

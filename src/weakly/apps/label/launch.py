@@ -18,7 +18,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, private_files
 from ...base.results import to_json
 from ...base.symbols import positive
-from ...io import write
+from ...io.formats import write
 from ...io.signals import RECORDINGS, header
 from ...methods.base import Recording
 from ...methods.information import Information

@@ -24,7 +24,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.files import atomic_write, inputs_kept, private_files, refuse_input
 from ...base.results import to_json
 from ...base.symbols import positive
-from ...io import write
+from ...io.formats import write
 from ...methods import METHODS
 from ...methods.base import Method, Recording
 from ...model.answers import Answers
