@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import count, groupby
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -130,14 +130,8 @@ def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str
 
 
 def _labels(value: dict[str, Any]) -> list[str]:
-    for key in ("labels", "timeserieslabels", "hypertextlabels"):
-        if isinstance(value.get(key), list):
-            return [str(label) for label in value[key]]
-    return []
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+    lists = (value.get(key) for key in ("labels", "timeserieslabels", "hypertextlabels"))
+    return next(([str(label) for label in each] for each in lists if isinstance(each, list)), [])
 
 
 def read(source: Source) -> TextRows:
@@ -189,11 +183,7 @@ def _told(rows: TextRows, label: str) -> TextRows:
 
 
 def answers(source: Source) -> TextRows:
-    """One row per annotation and label: present, absent or unsure in the whole task.
-
-    Where nothing but regions was asked for, they count as present in the task. The segment is the task's, where its
-    data say it, else the whole recording.
-    """
+    """One row per annotation and label: present, absent or unsure in the task's segment, or in the whole recording."""
     found = list(_annotations(source))
     offered: dict[str, dict[str, None]] = {}
     for _, _, _, results, _ in found:
@@ -201,7 +191,7 @@ def answers(source: Source) -> TextRows:
             key, said = _question(result)
             offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
-        offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen
+        offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen; alone, they are present
     elif opposites(offered.get(_REGIONS, ())):
         return _regions(source, found, timed=True)  # each region is an answer about itself
     plain = {key for key, said in offered.items() if said and is_vocabulary(list(said))}
@@ -248,8 +238,9 @@ def answers(source: Source) -> TextRows:
 def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
     """The question's name and what was chosen."""
     value = result["value"]
-    if isinstance(value.get("choices"), (list, str)) and "start" not in value:
-        return str(result.get("from_name", "choice")), _texts(value["choices"])
+    said = [value["choices"]] if isinstance(value.get("choices"), str) else value.get("choices")
+    if isinstance(said, list) and "start" not in value:
+        return str(result.get("from_name", "choice")), list(map(str, said))
     return _REGIONS, _labels(value) if "start" in value else []
 
 
@@ -262,42 +253,37 @@ def write(events: Events, path: Path) -> list[str]:
     unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
         found.append(f"the lengths of {counted(len(unknown), 'recording')} without events")
-    mine, columns = by_recording(
-        frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")}),
-        "onset", "offset", "label", "annotator", "channel",
-    )  # fmt: skip
+    people = frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")})
+    mine, columns = by_recording(people, "onset", "offset", "label", "annotator", "channel")
 
     def tasks() -> Iterator[dict[str, Any]]:
-        number_ = 0
-        for i, (name, length, done) in enumerate(
-            zip(listing.index, listing["length"].tolist(), listing["annotated"]), 1
-        ):
+        numbers = count(1)
+        for i, (name, length, done) in enumerate(listing[["length", "annotated"]].itertuples(), 1):
             by: dict[str, list[dict[str, Any]]] = {}
             total = {} if length != length else {"original_length": length}
             for onset, offset, label, who, channel in zip(*(column[mine.get(name, slice(0))] for column in columns)):
                 value = {"start": onset, "end": offset, "labels": [label]} | ({"channel": channel} if channel else {})
-                by.setdefault(who, []).append(
-                    {**total, "id": "", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
-                )
-            annotations = []
-            for person, result in (by or {"": []}).items() if done else ():
-                number_ += 1
-                for k, region in enumerate(result):
-                    region["id"] = f"r{number_}_{k}"
-                annotations.append(
-                    {"id": number_, "completed_by": _as_person(person), "was_cancelled": False, "result": result}
-                )
-            task = {"id": i, "data": {"recording": name, "audio": name}, "annotations": annotations, "predictions": []}
-            yield task
+                region = {**total, "id": "", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
+                by.setdefault(who, []).append(region)
+            notes = [_note(next(numbers), person, result) for person, result in (by or {"": []}).items() if done]
+            for note in notes:
+                for k, region in enumerate(note["result"]):
+                    region["id"] = f"r{note['id']}_{k}"
+            yield _task(i, {"recording": name, "audio": name}, notes)
 
     save_json(tasks(), path)
     return found
 
 
-def _as_person(text: str) -> int | dict[str, str] | None:
-    if text.isascii() and text.isdigit() and str(int(text)) == text:
-        return int(text)
-    return {"email": text} if text else None
+def _note(number_: int, person: str, result: list[dict[str, Any]]) -> dict[str, Any]:
+    """An annotation; a person that is a number is one by number, any other by e-mail."""
+    numbered = person.isascii() and person.isdigit() and str(int(person)) == person
+    who = int(person) if numbered else {"email": person} if person else None
+    return {"id": number_, "completed_by": who, "was_cancelled": False, "result": result}
+
+
+def _task(number_: int, data: dict[str, Any], notes: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"id": number_, "data": data, "annotations": notes, "predictions": []}
 
 
 def write_answers(answers: Answers, path: Path) -> list[str]:
@@ -310,7 +296,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     noted = [frame["annotation"].to_numpy()[order].tolist()] if "annotation" in frame else []
 
     def tasks() -> Iterator[dict[str, Any]]:
-        words, n_notes, number_ = {1.0: "yes", 0.0: "no"}, 0, 0
+        words, n_notes, numbers = {1.0: "yes", 0.0: "no"}, count(1), count(1)
         for _, rows in groupby(zip(task[order].tolist(), *noted, *columns), key=itemgetter(0)):
             notes: dict[tuple[Any, ...], dict[str, Any]] = {}
             for row in rows:
@@ -318,21 +304,16 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
                 timed = seconds == seconds
                 key = (who, seconds if timed else None, *own)
                 if key not in notes:
-                    n_notes += 1
-                    notes[key] = {"id": n_notes, "completed_by": _as_person(who), "was_cancelled": False, "result": []}
-                    notes[key] |= {"lead_time": seconds} if timed else {}
+                    notes[key] = _note(next(n_notes), who, []) | ({"lead_time": seconds} if timed else {})
                 value = {"choices": [words.get(present, "unsure")]}
                 notes[key]["result"].append({"from_name": label, "to_name": "audio", "type": "choices", "value": value})
-            number_ += 1
             name, onset, offset, query = own[-4:]
             data = {"recording": name, "audio": name, "query": query}
             data |= {"onset": onset, "offset": offset} if onset == onset else {}
-            yield {"id": number_, "data": data, "annotations": list(notes.values()), "predictions": []}
+            yield _task(next(numbers), data, list(notes.values()))
         for name in answers.silent:
-            n_notes, number_ = n_notes + 1, number_ + 1
-            note = {"id": n_notes, "was_cancelled": False, "result": []}
-            data = {"recording": name, "audio": name}
-            yield {"id": number_, "data": data, "annotations": [note], "predictions": []}
+            note = {"id": next(n_notes), "was_cancelled": False, "result": []}
+            yield _task(next(numbers), {"recording": name, "audio": name}, [note])
 
     save_json(tasks(), path)
     gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]

@@ -213,14 +213,6 @@ _MOMENT = re.compile(
 )
 
 
-def sniff_seizures(source: Source) -> bool:
-    """Lines of file names and of starts and ends of seizures."""
-    text = source.text
-    return "seizure" in text.lower() and bool(re.search(r"(?im)^file name:", text)) and bool(
-        re.search(r"(?im)^(seizure[ \d]*)?(start time|number of seizures)", text)
-    )  # fmt: skip
-
-
 def read_seizures(source: Source) -> TextRows:
     """The seizures of CHB-MIT's summaries (seconds) and Siena's lists (times of day); files without one are empty."""
     moments: dict[str, Any] = {}
@@ -236,14 +228,12 @@ def read_seizures(source: Source) -> TextRows:
             continue
         kind, which, told = (match[1] or "seizure").lower(), match[2].lower(), match[3].strip()
         seconds = re.match(r"^(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)\b", told)
-        day = re.search(r"(\d{1,2})[.:](\d{2})[.:](\d{2})", told)
-        at = float(seconds[1]) if seconds else np.nan
-        if at != at and day:
-            at = int(day[1]) * 3600 + int(day[2]) * 60 + float(day[3])
-            at = (at - clock.get(name, at)) % 86400 if (kind, which) != ("file", "start") else at
+        parts = re.search(r"(\d{1,2})[.:](\d{2})[.:](\d{2})", told)
+        day = int(parts[1]) * 3600 + int(parts[2]) * 60 + float(parts[3]) if parts else np.nan
+        at = float(seconds[1]) if seconds else (day - clock.get(name, day)) % 86400
         if kind in ("file", "registration"):
             if which == "start":
-                clock[name] = int(day[1]) * 3600 + int(day[2]) * 60 + float(day[3]) if day else np.nan
+                clock[name] = day
             elif at > 0:
                 lengths[name] = at
             continue
@@ -350,8 +340,15 @@ PROJECTS = (
     Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
            ('"behaviors_conf"', '"observations"'), guarded("a BORIS project", read_project), mark=JSON),
 )  # fmt: skip
+_SUMMARY = (r"seizure", r"^file name:", r"^(seizure[ \d]*)?(start time|number of seizures)")
+
+
+def _is_summary(source: Source) -> bool:
+    return all(re.search(pattern, source.text, re.IGNORECASE | re.MULTILINE) for pattern in _SUMMARY)
+
+
 STATES = (
-    Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", sniff_seizures, read_seizures),
+    Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", _is_summary, read_seizures),
     Format("boris-events", "BORIS events (Time, Behavior, Status: START, STOP, POINT)", sniff_states, read_states),
 )
 BARE = (

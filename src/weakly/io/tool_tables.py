@@ -209,7 +209,7 @@ def _present(frame: pd.DataFrame, names: Sequence[str], more: Sequence[str]) -> 
     return found
 
 
-_SEGMENT = re.compile(r"^(.*)_(\d+)$", re.DOTALL)
+_SEGMENT = re.compile(r"^(?![\s#])([^,]*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
 
 
@@ -263,30 +263,24 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
     if absent:
         found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
     names = list(dict.fromkeys([*frame["recording"], *listing.index]))
-    ends = dict(zip(frame["recording"], frame["offset"]))
-    starts = dict(zip(frame["recording"], frame["onset"]))
-    if frame[["recording", "onset", "offset"]].drop_duplicates()["recording"].duplicated().any():
+    spans = frame[["recording", "onset", "offset"]].drop_duplicates().set_index("recording")
+    if spans.index.duplicated().any():
         raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
     labels = _present(frame, frame["recording"].tolist(), names)
     if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
         raise InvalidInput(
             "audioset-weak: separates labels by commas; there are labels that hold commas, quotes or spaces"
         )
-    renamed = [
-        name for name in names if not _SEGMENT.match(name) or "," in name or name != name.strip() or name[0] == "#"
-    ]
-    if renamed:
-        raise InvalidInput(f"audioset-weak: recordings must be called id_milliseconds, got {quoted(renamed[0])}")
     lines = ["# Segments csv\n", f"# num_segs={len(names)}\n", "# YTID, start_seconds, end_seconds, positive_labels\n"]
     for name in names:
         match = _SEGMENT.match(name)
-        assert match
-        length = ends.get(name, np.nan)
+        if match is None:
+            raise InvalidInput(f"audioset-weak: recordings must be called id_milliseconds, got {quoted(name)}")
+        first, length = spans.loc[name] if name in spans.index else (0.0, np.nan)
         length = float(listing["length"].get(name, np.nan) if length != length else length)
-        if length != length or starts.get(name, 0.0) > 0:
-            raise InvalidInput(
-                f"audioset-weak: the recording {quoted(name)} needs a segment that is all of it, and a length"
-            )
+        if length != length or first > 0:
+            told = f"the recording {quoted(name)} needs a segment that is all of it, and a length"
+            raise InvalidInput(f"audioset-weak: {told}")
         start = int(match[2]) / 1000
         end = start + length
         if round(end - start, 9) != length:
@@ -348,10 +342,8 @@ def label_column(table: ColumnTable, said: str | None = None) -> str | None:
         return found
     free = [name for name in table.names if name and name != said and name.lower() not in {*_RAVEN_OWN, "query"}]
     if len(free) > 1:
-        raise table.source.error(
-            f"the label could be any of the columns {', '.join(free[:12])}; "
-            "say which with columns, for example label=" + free[0]
-        )
+        told = f"the label could be any of the columns {', '.join(free[:12])}"
+        raise table.source.error(f"{told}; say which with columns, for example label={free[0]}")
     return free[0] if free else None
 
 
@@ -405,24 +397,17 @@ def _into_files(table: ColumnTable, begin: str, end: str, into: str | None, reco
         if moved.any():
             words = f"Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used"
             source.note(words, kind="cumulative times")
-    elif cumulative(list(recording), first, last):
-        source.note(
-            "Begin Time seems to run on over a sequence of files and there is no File Offset: "
-            "the times are right for the first recording only",
-            kind="cumulative times",
-        )
+    elif cumulative(recording, first, last):
+        told = "Begin Time seems to run on over a sequence of files and there is no File Offset: the times are right"
+        source.note(f"{told} for the first recording only", kind="cumulative times")
     return into or begin
 
 
-def cumulative(recording: list[str], first: object, last: object) -> bool:
+def cumulative(recording: Sequence[str], first: object, last: object) -> bool:
     """Whether the times of each recording begin after those of the one before: they run on over a sequence."""
-    if len(set(recording)) < 2:
-        return False
-    frame = pd.DataFrame({"recording": recording, "first": first, "last": last})
-    spans = (
-        frame.groupby("recording", sort=False).agg(first=("first", "min"), last=("last", "max")).sort_values("first")
-    )
-    return bool((spans["first"].to_numpy()[1:] >= spans["last"].to_numpy()[:-1]).all())
+    groups = pd.DataFrame({"recording": recording, "first": first, "last": last}).groupby("recording", sort=False)
+    spans = groups.agg({"first": "min", "last": "max"}).sort_values("first").to_numpy()
+    return len(spans) > 1 and bool((spans[1:, 0] >= spans[:-1, 1]).all())
 
 
 def _selections(frame: pd.DataFrame, found: list[str], *, file: bool) -> Iterator[str]:
