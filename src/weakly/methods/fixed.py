@@ -308,6 +308,7 @@ class _Unasked(Method):
     planned: ClassVar[str] = "always"
     is_trivial: ClassVar[bool] = True
     present: ClassVar[float]
+    called: ClassVar[str]
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """Nothing."""
@@ -319,7 +320,7 @@ class _Unasked(Method):
 
     def words(self) -> Words:
         """How people say it."""
-        return Words(f"label {self.name}", f"Call {self.name} present and ask nobody", self.name)
+        return Words(f"label {self.name}", f"Call {self.name} present and ask nobody", self.called)
 
     def expected(self, problem: LabelingProblem) -> MethodOutcome:
         """What any labels must beat."""
@@ -334,6 +335,7 @@ class Nothing(_Unasked):
 
     name: ClassVar[str] = "nothing"
     present: ClassVar[float] = 0.0
+    called: ClassVar[str] = "labelling nothing"
 
 
 @dataclass(frozen=True)
@@ -342,3 +344,4 @@ class Everything(_Unasked):
 
     name: ClassVar[str] = "everything"
     present: ClassVar[float] = 1.0
+    called: ClassVar[str] = "calling everything present"

@@ -142,7 +142,7 @@ def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
     """By hand, or screening first where that saves a third of the cost and loses few events."""
     free = [row for row in rows if all(each.met(row) for each in how["wanted"])] or rows
     hand = min(free, key=lambda row: row.wrong_time)
-    less = [row for row in free if row.event_recall >= FOUND - 1e-9 and row.cost <= SAVES * hand.cost]
+    less = [row for row in free if row.finds and row.cost <= SAVES * hand.cost]
     row = min(less, key=_price, default=hand)
     paid = how["budget"] is None or row.cost <= how["budget"] * (1 + 1e-12)
     return Choice(row, (), paid and all(each.met(row) for each in how["wanted"]), "" if paid else "budget")
@@ -165,7 +165,7 @@ def _recommended(
         if each.row in usable and each.limit != "budget" and (name != "best" or _saves(each.row, others))
     ]  # fmt: skip
     better = [each for each in able if _better([each.row], trivial)]
-    better = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better
+    better = [each for each in better if each.row.finds] or better
     least = min((each.row.cost for each in better), default=0.0)
     cheap = [each for each in better if budget is not None or each.row.cost <= MORE * least]  # a budget is for spending
     return min(cheap, key=lambda each: each.row.wrong_time, default=None)
@@ -221,7 +221,7 @@ def _decide(
     rows: list[MethodOutcome], trivial: list[MethodOutcome], noise: Noise | None, spare: MethodOutcome | None
 ) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
-    finding = [row for row in rows if row.event_recall >= FOUND - 1e-9]
+    finding = [row for row in rows if row.finds]
     pool, limit = practical(_better(finding, trivial[:1])), ""
     if not pool and not (trivial and trivial[0].event_recall >= FOUND):
         worth, limit = _better(rows, trivial[:1]), "found"
