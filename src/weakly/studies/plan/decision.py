@@ -372,7 +372,7 @@ def how_sure(
     The choice is settled where the wrong times of the ways that may be best are told apart or known as alike, where it
     stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
-    judged. A word that is the same for all units has no band.
+    judged, and no other pilot's choice is known. A word that is the same for all units has no band.
     """
     if not picked.asks or not picked.design.same_labels.is_placed:
         return None
@@ -382,16 +382,17 @@ def how_sure(
     ways = spread.ways
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
     slight = SLIGHT * task.event_time
-    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap, slight)
+    cost = np.array([row.cost for row in ways])
+    kept = _not_refused(spread.parts, own, cost, gap, slight) if ruled else np.array([own])
     spread = PilotVariation(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
     ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
     parts, there = spread.parts, spread.moved(task)
-    n, cost = len(parts), np.array([row.cost for row in ways])
+    n, cost = len(parts), cost[kept]
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
     chosen = _choose(others, max(n - 1, 1), cost, gap, slight)
     held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
     made: dict[str, Any] = {
-        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
+        "how": f"each of {n:,} {spread.unit}s scored by {'the choice of the others' if ruled else 'this way'}",
         "n_events": n_events,
         f"n_{spread.unit}s": n,
     }

@@ -147,7 +147,7 @@ def plan(
         count = pilot.n_events if pilot is not None else int(np.size(np.asarray(event_length)))
         held = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
         limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
-        ruled = objective == "wrong_time" and not wanted
+        ruled = objective == "wrong_time" and not wanted and picked.limit in ("", "found")
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:

@@ -151,7 +151,8 @@ def details(
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
-    said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
+    plainly = "Plain segments i" if any(row.design.is_plain for row in plan.pool) else "I"
+    said += [f"{plainly}f it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
