@@ -17,6 +17,7 @@ from ...methods.fixed import Fixed, Oracle, Placed
 from ...methods.model import SingleEventModel, some_recordings
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...posterior.class_answers import expected_posterior_error, halving, windows
+from ...theory.costs import break_even_events, break_even_overestimation
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Plan(Result):
     other_rule: dict[str, Any] | None
     uncertainty: dict[str, Any] | None
     classes: dict[str, Any] | None
-    break_even: dict[str, Any]
+    paper_length: float  # seconds of the segments with the best accuracy near events (Theorem 2)
     example: dict[str, Any]
     task: LabelingProblem = field(repr=False, compare=False)
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
@@ -114,9 +115,19 @@ class Plan(Result):
     @cached_property
     def curve(self) -> list[MethodOutcome]:
         """Fixed segments over their length, from the same rows as the comparison."""
-        centre = self.segment_length or self.break_even["segment_length"]
+        centre = self.segment_length or self.paper_length
         near = [row for row in self.task.fixed_rows if centre / 30 <= row.length <= 30 * centre]
         return near or self.task.fixed_rows
+
+    @cached_property
+    def break_even(self) -> dict[str, Any]:
+        """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
+        where: dict[str, Any] = {"recording_length": self.task.recording_length, "segment_length": self.paper_length}
+        return {
+            "segment_length": self.paper_length,
+            "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
+            "overestimation": float(break_even_overestimation(n_events=self.task.n_events, **where)),
+        }
 
     @cached_property
     def sensitivity(self) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ from ...methods.problem import COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
 from ...model.lengths import LengthLike
-from ...theory.costs import break_even_events, break_even_overestimation
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
@@ -179,7 +178,7 @@ def plan(
         other_rule=other,
         uncertainty=sure,
         classes=several,
-        break_even=_break_even(task, best.length),
+        paper_length=best.length,
         example=example(task, [picked.row, *(each.row for each in choices)], pilot),
         task=task,
         pool=tuple(pool),
@@ -393,16 +392,6 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
     else:
         return None
     return next(({"why": why, **row} for row in _elsewhere(task, UNKNOWN[1], ways, asked)), None)
-
-
-def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:
-    """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
-    where: dict[str, Any] = {"recording_length": task.recording_length, "segment_length": segment_length}
-    return {
-        "segment_length": segment_length,
-        "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
-        "overestimation": float(break_even_overestimation(n_events=task.n_events, **where)),
-    }
 
 
 def _settings(
