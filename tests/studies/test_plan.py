@@ -266,12 +266,16 @@ class TestWrongAnswersOfThePast:
         assert picked.row.segment_length == 3.0
         assert _range(picked, rows, rows[0]) == (3.0, 3.0)  # 2 s, between, is not as good
 
-    def test_methods_that_leave_no_way(self):
-        """Windows so short for such long events are not worked out: that was an empty list."""
+    def test_windows_alone_for_long_events(self, monkeypatch):
+        """The shortest windows would take too long to work out: then longer ones are looked at, not none."""
         work = {"recording_length": 17_500.0, "n_events": 2, "rule": "seconds:1", "methods": "windows"}
+        made = asking([570.0, 67.0], **work)
+        assert made.method == "windows"
+        assert "Plain segments" not in asking([570.0, 67.0], **{**work, "rule": None}).details
+        assert asking([570.0, 67.0], **{**work, "rule": "fraction:0.9"}).other_rule["method"] == "windows"
+        monkeypatch.setattr(Windows, "candidates", classmethod(lambda cls, problem: []))
         with pytest.raises(wk.InvalidInput, match="methods windows leave no way"):
             asking([570.0, 67.0], **work)
-        assert asking([570.0, 67.0], **{**work, "rule": "fraction:0.9"}).other_rule is None
 
     def test_fewer_events_found_are_not_hidden(self):
         """Windows with less wrong time that lose most events are no answer, and what the answer loses it says."""
@@ -648,6 +652,18 @@ class TestNotKnown:
         one = asking(lengths, presence_criterion=0.4, recording_length=200.0, n_events=1.0, methods="fixed")
         assert one.segment_length == made.segment_length
         assert one.uncertainty["wrong_time_ci"] == pytest.approx([low / 0.3, high / 0.3], rel=1e-6)
+
+    def test_the_band_of_what_nobody_chose_is_its_own(self):
+        """Nothing can be paid for: the cheapest is named, and the band beside it was that of other ways."""
+        rng = np.random.default_rng(424)
+        rows = [(f"r{k}", a, a + d) for k in range(3) for a, d in zip(rng.uniform(0, 80, 6), rng.uniform(0.2, 8, 6))]
+        frame = pd.DataFrame(rows, columns=["recording", "onset", "offset"]).assign(label="x")
+        made = asking(wk.Events.from_frame(frame, recording_length=96.0), presence_criterion=0.87, budget=50.0)
+        assert (made.reachable, made.segment_length) == (False, 96.0)
+        low, high = made.uncertainty["wrong_time_ci"]
+        assert low < made.wrong_time < high
+        assert made.uncertainty["wrong_time"] == pytest.approx(made.wrong_time)
+        assert not made.uncertainty["settled"]
 
     def test_a_band_across_the_target_settles_nothing(self, paper):
         """What the choice was held to is met on the pilot, and may not be met elsewhere."""

@@ -348,7 +348,9 @@ def answers_by_segment(asked: AnswerHistory, lead: int = 1) -> dict[tuple[int, i
         given.setdefault(segment, []).append(present)
     if lead == 1:
         return {segment: values[0] if len(values) == 1 else verdict(values) for segment, values in given.items()}
-    return {segment: verdict(values, lead) for segment, values in given.items() if _is_settled(values, lead)}
+    known = {segment: verdict(values, lead) for segment, values in given.items()}
+    unsure = {segment for segment, values in given.items() if sum(map(math.isnan, values)) >= lead}
+    return {segment: value for segment, value in known.items() if not math.isnan(value) or segment in unsure}
 
 
 def verdict(values: Any, lead: int = 1) -> float:
@@ -359,10 +361,6 @@ def verdict(values: Any, lead: int = 1) -> float:
     """
     ahead = sum(value == 1 for value in values) - sum(value == 0 for value in values)
     return float(ahead > 0) if abs(ahead) >= lead else float("nan")
-
-
-def _is_settled(values: list[float], lead: int) -> bool:
-    return not math.isnan(verdict(values, lead)) or sum(map(math.isnan, values)) >= lead
 
 
 def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:

@@ -54,12 +54,6 @@ _TP, _FP, _ELSEWHERE, _FOUND, _QUERIES, _LISTENED = range(6)
 _LABELS = [R[name] for name in FIELDS[:4]]
 
 
-def _level(start: int) -> int:
-    if start < 1 or start & (start - 1):
-        raise InvalidInput(f"start must be a power of two (segments to start from), got {start}")
-    return start.bit_length() - 1
-
-
 @dataclass(frozen=True)
 class Bisection(Method):
     r"""Ask long segments, split the present ones, down to ``segment_length``.
@@ -109,7 +103,8 @@ class Bisection(Method):
         if self.start is not None:
             if self.start_length is not None:
                 raise InvalidInput("give start (segments) or start_length (seconds), not both")
-            _level(self.start)
+            if self.start < 1 or self.start & (self.start - 1):
+                raise InvalidInput(f"start must be a power of two (segments to start from), got {self.start}")
 
     @property
     def lead(self) -> int:
@@ -129,7 +124,7 @@ class Bisection(Method):
         depth = math.ceil(math.log2(n_leaves)) if n_leaves > 1 else 0
         level = self.halvings
         if level is None:
-            level = depth - (_level(self.start) if self.start else optimal_start_level(
+            level = depth - (self.start.bit_length() - 1 if self.start else optimal_start_level(
                 recording_length=recording.length, n_events=self.n_events, query_cost_share=self.query_cost_share,
                 levels=24,
             ))  # fmt: skip
@@ -177,7 +172,7 @@ class Bisection(Method):
         few = 2 if problem.is_busy or problem.criteria.is_continuous else 6
         near = near[:: max(1, len(near) // few)]
         wide = problem.grid[:: max(1, problem.grid.size // few)]
-        leaves = sorted({float(row.segment_length or 0.0) for row in near} | set(wide.tolist()))
+        leaves = sorted({row.length for row in near} | set(wide.tolist()))
         least = problem.ground("event_time") / _TOUCHED  # finer leaves would take long
         return cls.at_lengths(problem, [leaf for leaf in leaves if leaf >= least] or leaves[-1:])
 

@@ -78,7 +78,8 @@ class ByHand(Method):
         """The measures of one class if events that the design finds are marked, or all of them."""
         each = problem.model.only(label).per_event(design, problem.criteria)
         d, heard = each.base[:, B["event_time"]], np.minimum(each.raw[:, R["n_found"]], 1.0)
-        found = each.weight * (1 - self._missed(problem)) * (np.where(d > 0, 1.0, 0.0) if always else heard)
+        missed = 1 - problem.slipping.high if self.miss_rate is None else self.miss_rate
+        found = each.weight * (1 - missed) * (np.where(d > 0, 1.0, 0.0) if always else heard)
         error = float(np.sum(found * np.minimum(self.mark_spread, _CAREFUL * d))) * math.sqrt(2 / math.pi)
         raw, base = np.zeros(len(R)), problem.exposure(label).copy()
         raw[R["tp"]], raw[R["fp"]], raw[R["n_found"]] = float(np.sum(found * d)) - error, error, float(found.sum())
@@ -86,9 +87,6 @@ class ByHand(Method):
         base[B["event_time_seen"]] = base[B["event_time"]]
         base[B["overlap_time"]], base[B["n_segments"]] = base[B["event_time"]] + error, 0.0
         return raw, base
-
-    def _missed(self, problem: LabelingProblem) -> float:
-        return 1 - problem.slipping.high if self.miss_rate is None else self.miss_rate
 
 
 @dataclass(frozen=True)

@@ -255,12 +255,14 @@ def _worth_a_look(problem: LabelingProblem) -> list[Method]:
     from .problem import round_lengths
 
     centre = float(problem.best_fixed.segment_length or 1.0)
-    cells = min(_CELLS, max(1e4, 40 * problem.ground("n_events")))
+    least = problem.ground("event_time") / min(_CELLS, max(1e4, 40 * problem.ground("n_events")))
     slow = problem.criteria.is_continuous or problem.n_classes > _MANY_CLASSES
     most, designs = _HOPS // 3 if slow else _HOPS, list[Method]()
     for per_cell in PER_CELL:
         hops = round_lengths(max(0.12 * centre, 2e-6), 1.5 * centre, 10_000)
-        hops = hops[(hops * per_cell <= problem.model.longest) & (hops >= problem.ground("event_time") / cells)]
+        if 1.5 * centre < least:  # of events so long the shortest windows that do not take long
+            hops = round_lengths(least, 4 * least, 10_000)
+        hops = hops[(hops * per_cell <= problem.model.longest) & (hops >= least)]
         if hops.size > most:
             hops = hops[np.unique(np.linspace(0, hops.size - 1, most).round().astype(int))]
         designs += [
@@ -308,6 +310,7 @@ class _Unasked(Method):
     planned: ClassVar[str] = "always"
     is_trivial: ClassVar[bool] = True
     present: ClassVar[float]
+    called: ClassVar[str]
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """Nothing."""
@@ -319,7 +322,7 @@ class _Unasked(Method):
 
     def words(self) -> Words:
         """How people say it."""
-        return Words(f"label {self.name}", f"Call {self.name} present and ask nobody", self.name)
+        return Words(f"label {self.name}", f"Call {self.name} present and ask nobody", self.called)
 
     def expected(self, problem: LabelingProblem) -> MethodOutcome:
         """What any labels must beat."""
@@ -334,6 +337,7 @@ class Nothing(_Unasked):
 
     name: ClassVar[str] = "nothing"
     present: ClassVar[float] = 0.0
+    called: ClassVar[str] = "labelling nothing"
 
 
 @dataclass(frozen=True)
@@ -342,3 +346,4 @@ class Everything(_Unasked):
 
     name: ClassVar[str] = "everything"
     present: ClassVar[float] = 1.0
+    called: ClassVar[str] = "calling everything present"

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.results import format_length, percent, seconds
@@ -99,10 +98,11 @@ class Passes(Method):
             names = [tuple(labels[c] for c in part) for part in some]
             widths = [float(problem.grid[k]) for k in picks]
             known = [problem.fixed_sums[k] for k in picks]
-            # The recordings are heard once for all classes of a pass.
-            fixed: list[tuple[Method, Sums]] = [
-                (Fixed(width), _of_classes(each, part)) for width, each, part in zip(widths, known, some)
-            ]
+            # The recordings are heard once for all classes of a pass; fewer are ticked.
+            fixed = list[tuple[Method, Sums]]()
+            for width, each, part in zip(widths, known, some):
+                ticks = float(each.raw[part][:, R["n_present"]].sum()) * (len(part) > 1)
+                fixed.append((Fixed(width), each._replace(raw=each.raw[part], base=each.base[part], ticks=ticks)))
             ways = [fixed] if Bisection.name not in methods or Fixed.name in methods else []
             if Bisection.name in methods and n <= MAX_REPLAYS:
                 longest = problem.model.longest
@@ -135,12 +135,6 @@ def _together(sums: Sequence[Sums]) -> Sums:
     error = float(np.hypot.reduce([each.error for each in sums]))
     heard, answers, ticks = (sum(getattr(each, name) for each in sums) for name in ("heard", "answers", "ticks"))
     return Sums(raw, base, heard, error, note, answers, ticks)
-
-
-def _of_classes(sums: Sums, part: NDArray[Any]) -> Sums:
-    """Those of some classes: what is heard and answered is the same, fewer are ticked."""
-    raw = sums.raw[part]
-    return sums._replace(raw=raw, base=sums.base[part], ticks=float(raw[:, R["n_present"]].sum()) * (len(part) > 1))
 
 
 def by_class(problem: LabelingProblem, sums: Sequence[Sums]) -> dict[str, Floats]:

@@ -122,6 +122,11 @@ class MethodOutcome:
         return self.attainable and not self.design.is_trivial
 
     @property
+    def finds(self) -> bool:
+        """Whether it finds as many events as a way must, unless told otherwise."""
+        return self.event_recall >= FOUND - 1e-9
+
+    @property
     def is_practical(self) -> bool:
         """Whether people bear it: who hears everything more often would mark the events by hand in less time."""
         return self.heard <= MAX_REPLAYS * (1 + 1e-9)
@@ -129,7 +134,7 @@ class MethodOutcome:
     @property
     def rank(self) -> tuple[bool, float]:
         """Those that find 90 % of events first, then by wrong time."""
-        return self.event_recall < FOUND - 1e-9, self.wrong_time
+        return not self.finds, self.wrong_time
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
@@ -421,7 +426,7 @@ class LabelingProblem:
         k = int(np.nanargmax(values))
         low, high = self.grid[max(k - 1, 0)], self.grid[min(k + 1, self.grid.size - 1)]
         fine = Fixed.at_lengths(self, np.geomspace(low, high, 9).tolist())
-        return float(max([*fine, self.fixed_rows[k]], key=lambda row: row.overlap_accuracy).segment_length or 0.0)
+        return float(max([*fine, self.fixed_rows[k]], key=lambda row: row.overlap_accuracy).length)
 
     @cached_property
     def few(self) -> LabelingProblem:

@@ -142,7 +142,7 @@ def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
     """By hand, or screening first where that saves a third of the cost and loses few events."""
     free = [row for row in rows if all(each.met(row) for each in how["wanted"])] or rows
     hand = min(free, key=lambda row: row.wrong_time)
-    less = [row for row in free if row.event_recall >= FOUND - 1e-9 and row.cost <= SAVES * hand.cost]
+    less = [row for row in free if row.finds and row.cost <= SAVES * hand.cost]
     row = min(less, key=_price, default=hand)
     paid = how["budget"] is None or row.cost <= how["budget"] * (1 + 1e-12)
     return Choice(row, (), paid and all(each.met(row) for each in how["wanted"]), "" if paid else "budget")
@@ -165,7 +165,7 @@ def _recommended(
         if each.row in usable and each.limit != "budget" and (name != "best" or _saves(each.row, others))
     ]  # fmt: skip
     better = [each for each in able if _better([each.row], trivial)]
-    better = [each for each in better if each.row.event_recall >= FOUND - 1e-9] or better
+    better = [each for each in better if each.row.finds] or better
     least = min((each.row.cost for each in better), default=0.0)
     cheap = [each for each in better if budget is not None or each.row.cost <= MORE * least]  # a budget is for spending
     return min(cheap, key=lambda each: each.row.wrong_time, default=None)
@@ -221,7 +221,7 @@ def _decide(
     rows: list[MethodOutcome], trivial: list[MethodOutcome], noise: Noise | None, spare: MethodOutcome | None
 ) -> Choice:
     """The rule of the house: find 90 % of events, bear to do it, least wrong time, the cheapest of what is as good."""
-    finding = [row for row in rows if row.event_recall >= FOUND - 1e-9]
+    finding = [row for row in rows if row.finds]
     pool, limit = practical(_better(finding, trivial[:1])), ""
     if not pool and not (trivial and trivial[0].event_recall >= FOUND):
         worth, limit = _better(rows, trivial[:1]), "found"
@@ -372,7 +372,7 @@ def how_sure(
     The choice is settled where the wrong times of the ways that may be best are told apart or known as alike, where it
     stays as good without any one of at least ten units, and where every band lies on the side of what the choice was
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
-    judged. A word that is the same for all units has no band.
+    judged, and no other pilot's choice is known. A word that is the same for all units has no band.
     """
     if not picked.asks or not picked.design.same_labels.is_placed:
         return None
@@ -382,16 +382,17 @@ def how_sure(
     ways = spread.ways
     gap = spread.noise if spread.unit == "recording" else np.zeros_like(spread.noise)
     slight = SLIGHT * task.event_time
-    kept = _not_refused(spread.parts, own, np.array([row.cost for row in ways]), gap, slight)
+    cost = np.array([row.cost for row in ways])
+    kept = _not_refused(spread.parts, own, cost, gap, slight) if ruled else np.array([own])
     spread = PilotVariation(spread.parts[:, kept], tuple(ways[k] for k in kept), spread.unit)
     ways, own, gap = spread.ways, int(np.flatnonzero(kept == own)[0]), gap[np.ix_(kept, kept)]
     parts, there = spread.parts, spread.moved(task)
-    n, cost = len(parts), np.array([row.cost for row in ways])
+    n, cost = len(parts), cost[kept]
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
     chosen = _choose(others, max(n - 1, 1), cost, gap, slight)
     held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
     made: dict[str, Any] = {
-        "how": f"each of {n:,} {spread.unit}s scored by the choice of the others",
+        "how": f"each of {n:,} {spread.unit}s scored by {'the choice of the others' if ruled else 'this way'}",
         "n_events": n_events,
         f"n_{spread.unit}s": n,
     }

@@ -17,6 +17,7 @@ from ...methods.fixed import Fixed, Oracle, Placed
 from ...methods.model import SingleEventModel, some_recordings
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...posterior.class_answers import expected_posterior_error, halving, windows
+from ...theory.costs import break_even_events, break_even_overestimation
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Plan(Result):
     other_rule: dict[str, Any] | None
     uncertainty: dict[str, Any] | None
     classes: dict[str, Any] | None
-    break_even: dict[str, Any]
+    paper_length: float  # seconds of the segments with the best accuracy near events (Theorem 2)
     example: dict[str, Any]
     task: LabelingProblem = field(repr=False, compare=False)
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
@@ -114,9 +115,19 @@ class Plan(Result):
     @cached_property
     def curve(self) -> list[MethodOutcome]:
         """Fixed segments over their length, from the same rows as the comparison."""
-        centre = self.segment_length or self.break_even["segment_length"]
-        near = [row for row in self.task.fixed_rows if centre / 30 <= (row.segment_length or 0.0) <= 30 * centre]
+        centre = self.segment_length or self.paper_length
+        near = [row for row in self.task.fixed_rows if centre / 30 <= row.length <= 30 * centre]
         return near or self.task.fixed_rows
+
+    @cached_property
+    def break_even(self) -> dict[str, Any]:
+        """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
+        where: dict[str, Any] = {"recording_length": self.task.recording_length, "segment_length": self.paper_length}
+        return {
+            "segment_length": self.paper_length,
+            "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
+            "overestimation": float(break_even_overestimation(n_events=self.task.n_events, **where)),
+        }
 
     @cached_property
     def sensitivity(self) -> list[dict[str, Any]]:
@@ -150,11 +161,7 @@ class Plan(Result):
         rows, chosen = [self.recommended], {each.row.design for each in self.choices}
         for row in self.rows:
             fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note or row.design in chosen
-            if (
-                fresh
-                and row.design not in {each.design for each in rows}
-                and row.method not in ("oracle", "everything")
-            ):
+            if fresh and row.design not in {each.design for each in rows} and (row.asks or row.event_recall == 0):
                 rows.append(row)
         return sorted(rows, key=lambda row: row.wrong_time)
 
@@ -193,15 +200,80 @@ class Plan(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Wrong time and events found over the segment length, with the pick and the lengths people use."""
-        return over_lengths(self, ax)
+        ax = plot.axes(ax)
+        rows = self.curve
+        x = np.array([row.segment_length for row in rows], dtype=float)
+        wrong = np.array([row.wrong_time for row in rows])
+        found = np.array([row.event_recall for row in rows])
+        (left,) = ax.plot(x, wrong, color=plot.COLOURS[0], label=plain_name("wrong_time"))
+        usual = [k for k, width in enumerate(x) if width in COMMON]
+        ax.plot(x[usual], wrong[usual], "o", color=plot.COLOURS[0], markersize=5)
+        ax.axhline(self.task.event_time, color="#888888", linewidth=1, linestyle=":")
+        _beside(ax, "label nothing", (1.0, self.task.event_time), xycoords=("axes fraction", "data"), ha="right")
+        other = ax.twinx()
+        (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
+        other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
+        other.grid(visible=False)
+        if self.equal_range is not None and self.recommended.design.is_plain:
+            ax.axvspan(*self.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
+        if self.recommended.design.is_plain and self.segment_length is not None:
+            ax.axvline(self.segment_length, color="#444444", linestyle="--", linewidth=1)
+            _beside(ax, seconds(self.segment_length), (self.segment_length, 0.0))
+        top = 2.0 * max(self.task.event_time, self.recommended.wrong_time)
+        ax.set(xscale="log", ylim=(0, top), xlabel=plot.label("segment_length"), ylabel="wrong time per recording (s)")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.legend(handles=[left, right], loc="best")
+        return ax
 
     def figures(self) -> dict[str, Figure]:
-        """The figures of the report by name: frontier, lengths, timeline."""
-        return draw(self)
+        """The figures of the report by name: timeline, lengths, frontier."""
+        with plot.style():
+            lengths = self.plot().figure
+            return {"timeline": _timeline(self), "lengths": lengths, "frontier": _frontier_figure(self)}  # type: ignore[dict-item]
 
     def page(self) -> Report:
         """The report with answer, figures, tables and assumptions."""
-        return page(self)
+        import pandas as pd
+
+        figures = self.figures()
+        label = self.settings["label"]
+        report = Report("Labeling plan" + (f": {label}" if label else ""))
+        report.sentences(self.sentences(), mark=self.verdict.split()[0])
+        report.text(self.assumed, small=True)
+        if self.warnings:
+            report.items(list(self.warnings))
+        for name, title in (
+            ("lengths", "How long a segment should be"),
+            ("frontier", "What more cost buys"),
+            ("timeline", "What the labels look like"),
+        ):
+            report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
+        report.heading("The ways to label on the same work")
+        unit = self.task.cost.currency
+        heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
+        report.table(self.brief(), heads=heads, chosen=0)
+        report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
+        if self.posterior:
+            report.heading("What inference makes of the same answers").table(posterior_table(self))
+            report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
+        if said := notes(self.rows):
+            report.heading("Where a way stops making sense").items(said)
+        if self.uncertainty and self.uncertainty["words"] not in self.details:
+            report.heading("What new recordings will give").text(self.uncertainty["words"])
+        if self.by_criterion:
+            report.heading("Plain segments, if people notice events otherwise").table(pd.DataFrame(self.by_criterion)[
+                ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
+            ])  # fmt: skip
+        if self.classes:
+            report.heading("Several classes").text(self.classes["words"]).table(pd.DataFrame(self.classes["per_class"]))
+            passes = pd.DataFrame(self.classes["passes"]).drop(columns="labels")
+            passes["segment_lengths"] = [", ".join(map(format_length, row)) for row in passes["segment_lengths"]]
+            report.table(passes)
+        if self.sensitivity:
+            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity))
+        report.heading("The recommendation in detail").text(self.details)
+        report.heading("Following the events instead").items(break_even_words(self))
+        return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read; the rest is in the JSON."""
@@ -230,34 +302,6 @@ def _colour(row: MethodOutcome) -> str:
     return plot.COLOURS[row.design.colour]
 
 
-def over_lengths(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Wrong time (left) and the share of events found (right) over the segment length."""
-    ax = plot.axes(ax)
-    rows = plan.curve
-    x = np.array([row.segment_length for row in rows], dtype=float)
-    wrong = np.array([row.wrong_time for row in rows])
-    found = np.array([row.event_recall for row in rows])
-    (left,) = ax.plot(x, wrong, color=plot.COLOURS[0], label=plain_name("wrong_time"))
-    usual = [k for k, width in enumerate(x) if width in COMMON]
-    ax.plot(x[usual], wrong[usual], "o", color=plot.COLOURS[0], markersize=5)
-    ax.axhline(plan.task.event_time, color="#888888", linewidth=1, linestyle=":")
-    _beside(ax, "label nothing", (1.0, plan.task.event_time), xycoords=("axes fraction", "data"), ha="right")
-    other = ax.twinx()
-    (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
-    other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
-    other.grid(visible=False)
-    if plan.equal_range is not None and plan.recommended.design.is_plain:
-        ax.axvspan(*plan.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
-    if plan.recommended.design.is_plain and plan.segment_length is not None:
-        ax.axvline(plan.segment_length, color="#444444", linestyle="--", linewidth=1)
-        _beside(ax, seconds(plan.segment_length), (plan.segment_length, 0.0))
-    top = 2.0 * max(plan.task.event_time, plan.recommended.wrong_time)
-    ax.set(xscale="log", ylim=(0, top), xlabel=plot.label("segment_length"), ylabel="wrong time per recording (s)")
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.legend(handles=[left, right], loc="best")
-    return ax
-
-
 def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
     ax.annotate(text, at, **{"xytext": (4, 3), "textcoords": "offset points", "fontsize": 8, "color": "#444444", **how})
 
@@ -272,21 +316,21 @@ def _named(plan: Plan) -> dict[str, MethodOutcome]:
     return made
 
 
-def _frontier(plan: Plan) -> Figure:
+def _frontier_figure(plan: Plan) -> Figure:
     ax = plot.axes(size=(7.2, 4.4))
     named = {name: row for name, row in _named(plan).items() if np.isfinite(row.cost)}
-    nothing = next(row for row in plan.rows if row.method == "nothing")
-    top = 1.6 * max(nothing.wrong_time, plan.recommended.wrong_time)
+    nothing = plan.task.event_time  # what labelling nothing gets wrong
+    top = 1.6 * max(nothing, plan.recommended.wrong_time)
     asked = [row for row in plan.pool if row.asks and row.wrong_time < top] or [plan.recommended]
     costs = [row.cost for row in (*asked, *named.values()) if row.cost > 0] or [1.0]
     for kind, own in {row.design.words().kind: row for row in asked}.items():
         for loses in (True, False):
-            part = [row for row in asked if row.method == own.method and (row.event_recall < FOUND - 1e-9) == loses]
+            part = [row for row in asked if row.method == own.method and row.finds != loses]
             ax.plot(
                 [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(own), markersize=3.5,
                 label="_" if loses else kind, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
             )  # fmt: skip
-    if any(row.event_recall < FOUND - 1e-9 for row in asked):
+    if any(not row.finds for row in asked):
         hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
         ax.plot([], [], "o", label=f"finds less than {percent(FOUND)}", **hollow)
     trivial = {row.method for row in plan.pool if row.design.is_trivial}
@@ -294,20 +338,15 @@ def _frontier(plan: Plan) -> Figure:
     ax.plot(
         [row["cost"] for row in front], [row["wrong_time"] for row in front], color="#bbbbbb", linewidth=1, zorder=0
     )
-    ax.axhline(nothing.wrong_time, color="#888888", linewidth=1, linestyle=":")
-    _beside(ax, "label nothing", (1.0, nothing.wrong_time), xycoords=("axes fraction", "data"), ha="right",
-            xytext=(-4, 3))  # fmt: skip
+    ax.axhline(nothing, color="#888888", linewidth=1, linestyle=":")
+    _beside(ax, "label nothing", (1.0, nothing), xycoords=("axes fraction", "data"), ha="right", xytext=(-4, 3))
     unit = plan.task.cost.currency
     left, right = 0.8 * min(costs), 1.6 * max(costs)
     ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
     ax.set(xlabel=f"cost{f' ({unit})' if unit else ''}", ylabel="wrong time per recording (s)")
-    from matplotlib.ticker import NullFormatter
-
+    between = "25" if right / left < 300 else ""  # the marks that have a number beside the powers of ten
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    if right / left < 300:
-        ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in "25" else "")
-    else:
-        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in between else "")
     for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
         mark = "*" if k == 0 else "D" if "optimum" in name else "o"
         ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,
@@ -325,66 +364,11 @@ def _timeline(plan: Plan) -> Figure:
     return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
 
 
-def draw(plan: Plan) -> dict[str, Any]:
-    """Every figure by name."""
-    with plot.style():
-        return {
-            "timeline": _timeline(plan),
-            "lengths": over_lengths(plan).figure,
-            "frontier": _frontier(plan),
-        }
-
-
 #: The columns that people read; the rest is in the JSON.
 SHOWN = (
     *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
     *("n_queries", "listened", "hours", "cost"),
 )
-
-
-def page(plan: Plan) -> Report:
-    """The report, ready to be written."""
-    import pandas as pd
-
-    figures = draw(plan)
-    label = plan.settings["label"]
-    report = Report("Labeling plan" + (f": {label}" if label else ""))
-    report.sentences(plan.sentences(), mark=plan.verdict.split()[0])
-    report.text(plan.assumed, small=True)
-    if plan.warnings:
-        report.items(list(plan.warnings))
-    for name, title in (
-        ("lengths", "How long a segment should be"),
-        ("frontier", "What more cost buys"),
-        ("timeline", "What the labels look like"),
-    ):
-        report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
-    report.heading("The ways to label on the same work")
-    unit = plan.task.cost.currency
-    heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
-    report.table(plan.brief(), heads=heads, chosen=0)
-    report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
-    if plan.posterior:
-        report.heading("What inference makes of the same answers").table(posterior_table(plan))
-        report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
-    if said := notes(plan.rows):
-        report.heading("Where a way stops making sense").items(said)
-    if plan.uncertainty and plan.uncertainty["words"] not in plan.details:
-        report.heading("What new recordings will give").text(plan.uncertainty["words"])
-    if plan.by_criterion:
-        report.heading("Plain segments, if people notice events otherwise").table(pd.DataFrame(plan.by_criterion)[
-            ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
-        ])  # fmt: skip
-    if plan.classes:
-        report.heading("Several classes").text(plan.classes["words"]).table(pd.DataFrame(plan.classes["per_class"]))
-        passes = pd.DataFrame(plan.classes["passes"]).drop(columns="labels")
-        passes["segment_lengths"] = [", ".join(map(format_length, row)) for row in passes["segment_lengths"]]
-        report.table(passes)
-    if plan.sensitivity:
-        report.heading("If the presence criterion is another").table(pd.DataFrame(plan.sensitivity))
-    report.heading("The recommendation in detail").text(plan.details)
-    report.heading("Following the events instead").items(break_even_words(plan))
-    return report.heading("What this rests on").items(list(plan.assumptions))
 
 
 def break_even_words(plan: Plan) -> list[str]:

@@ -23,7 +23,6 @@ from ...methods.problem import COMMON, FOUND, LabelingProblem, MethodOutcome
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
 from ...model.lengths import LengthLike
-from ...theory.costs import break_even_events, break_even_overestimation
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
@@ -147,7 +146,7 @@ def plan(
         count = pilot.n_events if pilot is not None else int(np.size(np.asarray(event_length)))
         held = objective != "wrong_time" or any(each.word == "event_recall" for each in wanted)
         limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
-        ruled = objective == "wrong_time" and not wanted
+        ruled = objective == "wrong_time" and not wanted and picked.limit in ("", "found")
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
@@ -179,7 +178,7 @@ def plan(
         other_rule=other,
         uncertainty=sure,
         classes=several,
-        break_even=_break_even(task, float(best.segment_length or 0.0)),
+        paper_length=best.length,
         example=example(task, [picked.row, *(each.row for each in choices)], pilot),
         task=task,
         pool=tuple(pool),
@@ -342,14 +341,12 @@ def _range(picked: Choice, pool: list[MethodOutcome], spare: MethodOutcome) -> t
     if row.segment_length is None:
         return None
     equal = {each.design for each in picked.equal if each.votes == row.votes} | {row.design}
-    same = sorted(
-        (each for each in pool if each.design.is_like(row.design)), key=lambda each: each.segment_length or 0.0
-    )
+    same = sorted((each for each in pool if each.design.is_like(row.design)), key=lambda each: each.length)
     made = [row.segment_length]
     for side in (same, same[::-1]):
         here = next(k for k, each in enumerate(side) if each.design == row.design)
         run = takewhile(lambda each: each.design in equal, side[here + 1 :])
-        made += [float(each.segment_length or 0.0) for each in run if each is not spare]
+        made += [each.length for each in run if each is not spare]
     return min(made), max(made)
 
 
@@ -362,7 +359,7 @@ def _shown(
     trivial = [row for row in pool if row.design.is_trivial]
     rows = [picked.row, *chosen]
     half = [row for row in chosen if row.design.is_plain][:1]  # what half and twice the plain length would do
-    widths = [float(row.segment_length or 0.0) * times for row in half for times in (0.5, 2.0)]
+    widths = [row.length * times for row in half for times in (0.5, 2.0)]
     rows += [min(task.fixed_rows, key=lambda row: abs(np.log((row.segment_length or 1.0) / width))) for width in widths]
     for method in dict.fromkeys(row.method for row in pool if row.asks):
         # What the rule of the house takes of it, and what has the least wrong time whatever it finds.
@@ -397,47 +394,28 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
     return next(({"why": why, **row} for row in _elsewhere(task, UNKNOWN[1], ways, asked)), None)
 
 
-def _break_even(task: LabelingProblem, segment_length: float) -> dict[str, Any]:
-    """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
-    where: dict[str, Any] = {"recording_length": task.recording_length, "segment_length": segment_length}
-    return {
-        "segment_length": segment_length,
-        "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
-        "overestimation": float(break_even_overestimation(n_events=task.n_events, **where)),
-    }
-
-
 def _settings(
     task: LabelingProblem, brief: WorkSpec, pilot: Pilot | None, label: str | None, wanted: tuple[Condition, ...],
     budget: float | None, objective: str,
 ) -> dict[str, Any]:  # fmt: skip
-    low, high = task.criteria.range
-    values = task.criteria.criteria
-    lengths = task.lengths
+    lengths, criteria = task.lengths, task.criteria
+    known = None if pilot is None else {
+        "n_events": pilot.n_events, "n_recordings": len(pilot.extents), "n_censored": pilot.n_cut,
+        "n_unknown_lengths": pilot.n_unknown, "n_joined": pilot.n_joined,
+    }  # fmt: skip
     return {
         "lengths": lengths.name,
         "event_length_mean": lengths.mean,
         "event_length_std": lengths.std,
         "event_length_quartiles": [lengths.quantile(p) for p in (0.25, 0.5, 0.75)],
-        "presence_criterion": task.criteria.middle if values is None else values.tolist(),
-        "presence_criterion_name": task.criteria.name,
-        "presence_criterion_plausible": [low, high],
-        "rule": task.criteria.name if task.criteria.kind == "rule" else None,
-        "recording_length": task.recording_length,
-        "n_recordings": task.n_recordings,
-        "n_events": task.n_events,
-        "event_time": task.event_time,
+        "presence_criterion": criteria.middle if criteria.criteria is None else criteria.criteria.tolist(),
+        "presence_criterion_name": criteria.name,
+        "presence_criterion_plausible": list(criteria.range),
+        "rule": criteria.name if criteria.kind == "rule" else None,
+        **{name: getattr(task, name) for name in ("recording_length", "n_recordings", "n_events", "event_time")},
         "total_seconds": task.total,
         "total_hours": brief.total_hours,
-        "pilot": None
-        if pilot is None
-        else {
-            "n_events": pilot.n_events,
-            "n_recordings": len(pilot.extents),
-            "n_censored": pilot.n_cut,
-            "n_unknown_lengths": pilot.n_unknown,
-            "n_joined": pilot.n_joined,
-        },
+        "pilot": known,
         "label": label,
         "labels": list(task.labels) if pilot is not None else [],
         "cost": asdict(task.cost),

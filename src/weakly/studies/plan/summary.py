@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.results import Condition, format_length, hours, percent, seconds
 from ...base.symbols import plain_name
+from ...methods import METHODS
+from ...methods.by_hand import ByHand
 from ...methods.model import SingleEventModel
 from ...methods.passes import from_to
 from ...methods.problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome
@@ -19,10 +21,6 @@ if TYPE_CHECKING:
     from .plan_result import Plan
 
 
-def count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
 def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     """What to expect of it: the numbers of its row."""
     per = " per recording" if task.n_recordings != 1 else ""
@@ -30,10 +28,10 @@ def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     said += f"{_share(made.event_recall)} events found"
     if not made.asks:
         return said
-    said += f", {percent(made.overlap_accuracy)} accuracy near events; {count(made.n_queries)} "
+    said += f", {percent(made.overlap_accuracy)} accuracy near events; {made.n_queries:,.0f} "
     said += f"{'query' if round(made.n_queries) == 1 else 'queries'}, {hours(made.listened)} of listening"
     if made.n_marks:
-        said += f", {count(made.n_marks)} events marked"
+        said += f", {made.n_marks:,.0f} events marked"
     if task.cost.annotators > 1:
         said += f" for each of {task.cost.annotators} annotators"
     said += f", {hours(3600 * made.hours)} of work"
@@ -57,8 +55,8 @@ def lines(plan: Plan, conditions: list[str]) -> list[str]:
     if first is not None:
         said = [_line(task, first, head, _aside(task, first, first))]
     else:
-        beaten = _TRIVIAL[row.method]
-        said = [f"{head}Ask nobody: no way that was compared beats {beaten}, {_wrong(task, row.wrong_time)}."]
+        beaten = f"{row.design.words().kind}, {_wrong(task, row.wrong_time)}"
+        said = [f"{head}Ask nobody: no way that was compared beats {beaten}."]
     others = [
         (each.role, _line(task, each, "", _aside(task, each, first))) for each in plan.choices if each is not first
     ]
@@ -80,7 +78,7 @@ def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]
     found = f"{_share(row.event_recall).removesuffix(' of')} found"
     told = f"{hours(3600 * row.hours)}{paid}, {_wrong(task, row.wrong_time)}, {found}"
     role = _ROLES[choice.role] + (f" ({choice.verdict})" if choice.role == "yours" else "")
-    known = () if row.method == "by_hand" else (words.name, words.kind)[: 2 - row.design.is_plain]
+    known = () if words.kind == role.lower() else (words.name, words.kind)[: 2 - row.design.is_plain]
     names = [*(f" {name}," for name in known), ""]
     ends = [f"{aside}: {choice.command}" for aside in (*asides, "")]
     if row.design.by_name:
@@ -99,7 +97,8 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
         where = [_TOOLS[each] for each in row.design.tools if each in _TOOLS]
         told = f"{', '.join(where)}{', by rounds' if row.design.follows_answers else ''}"
         return (f" (in {told or 'weakly label'})",)
-    by_hand = first is not None and first.row.method == "by_hand" and cost.is_work and cost.seconds_per_event > 0
+    by_hand = first is not None and first.row.design.is_strong and first.row.segment_length is None
+    by_hand = by_hand and cost.is_work and cost.seconds_per_event > 0
     if choice.role != "plain" or not by_hand or task.n_classes > 1:
         return ()
     slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
@@ -131,11 +130,10 @@ def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unkn
     said.append(task.cost.work)
     if one_event:
         said.append("one event per recording (--events)")
-    shown = (
+    return (
         f"A recording holds {seconds(task.event_time)} of events on average; wrong are its seconds that get the wrong "
-    )
-    shown += "label. Work is for all recordings."
-    return f"{shown} Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}".strip()
+        f"label. Work is for all recordings. Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}"
+    ).strip()
 
 
 def details(
@@ -153,7 +151,8 @@ def details(
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
-    said += [f"Plain segments if it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
+    plainly = "Plain segments i" if any(row.design.is_plain for row in plan.pool) else "I"
+    said += [f"{plainly}f it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
@@ -164,7 +163,7 @@ def details(
         said.append(
             f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
             f"{each['rule']}: {_other(task, each)}, {percent(each['event_recall'])} of events found, "
-            f"{count(each['n_queries'])} queries."
+            f"{each['n_queries']:,.0f} queries."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
@@ -240,7 +239,7 @@ def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
     trivial = sorted((each for each in plan.pool if each.design.is_trivial), key=lambda each: each.wrong_time)
     free = next((each for each in trivial if beats(row, each)), None)
     if free is not None and not all(beats(each, free) for each in cheaper):
-        but.append(f"leave less wrong time than {'asking nobody' if free is trivial[0] else _TRIVIAL[free.method]}")
+        but.append(f"leave less wrong time than {'asking nobody' if free is trivial[0] else free.design.words().kind}")
         cheaper = [each for each in cheaper if beats(each, free)]
     if cheaper:
         but.append(f"hear everything at most {MAX_REPLAYS} times")
@@ -266,9 +265,9 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
         goals = " and ".join(goal(each) for each in wanted)
         said.append(f"Not reachable: {goals}{within}. The nearest has {values}.")
     elif choice.limit == "found":
-        finding = [each for each in plan.pool if each.asks and each.event_recall >= FOUND - 1e-9]
+        finding = [each for each in plan.pool if each.asks and each.finds]
         finding = [each for each in finding if budget is None or each.cost <= budget * (1 + 1e-12)]
-        but = f" and leaves less wrong time than {_TRIVIAL[free(plan.pool).method]}" if finding else ""
+        but = f" and leaves less wrong time than {free(plan.pool).design.words().kind}" if finding else ""
         said.append(
             f"No way{paid or ' that was compared'} finds {percent(FOUND)} of events{but}; this one finds "
             f"{_apart(row.event_recall, FOUND, share=True)}."
@@ -279,22 +278,19 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
         unmet = "" if choice.reachable else f"Not reachable: {' and '.join(map(goal, wanted))}. "
         said.append(
             f"{unmet}Asking does not pay here: events fill {share} of the time, and no way to ask{scope} has less "
-            f"wrong time than {_TRIVIAL[row.method]}."
+            f"wrong time than {row.design.words().kind}."
         )
     nobody = free(plan.pool)
     if row.asks and not beats(row, nobody):
         said.append(
-            f"These labels are no better than none: {_TRIVIAL[nobody.method]} leaves "
+            f"These labels are no better than none: {nobody.design.words().kind} leaves "
             f"{seconds(nobody.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
         )
     if not beats(row, nobody) or choice.limit == "found":
         said.append(_remedy(plan, budget))
-    elif choice.limit == "" and row.event_recall < FOUND - 1e-9:
+    elif choice.limit == "" and not row.finds:
         said.append(f"This loses {percent(1 - row.event_recall)} of events.")
     return said
-
-
-_TRIVIAL = {"nothing": "labelling nothing", "everything": "calling everything present"}
 
 
 def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> str:
@@ -311,17 +307,13 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> s
 def _remedy(plan: Plan, budget: float | None) -> str:
     """What would do better, or may: more money, another method, a finer rule, or strong labels."""
     parts, task, nobody = [], plan.task, free(plan.pool)
-    dearer = [
-        row
-        for row in plan.pool
-        if row.asks and row.is_practical and row.event_recall >= FOUND - 1e-9 and beats(row, nobody)
-        and budget is not None and row.cost > budget
-    ]  # fmt: skip
-    if dearer:
+    good = [row for row in plan.pool if row.asks and row.is_practical and beats(row, nobody)]
+    if budget is not None and (dearer := [row for row in good if row.finds and row.cost > budget]):
         best = min(dearer, key=lambda row: row.cost)
         parts.append(f"{task.cost.words(best.cost)}: {best.name} would leave {seconds(best.wrong_time)}")
-    missing = [each for each in ("windows", "bisection") if each not in plan.settings["methods"]]
-    if missing:
+    others = {name for name, kind in METHODS.items() if kind.planned == "always" and kind.tools and kind.by_name
+              and not kind.is_plain and not kind.is_strong}  # fmt: skip
+    if missing := [name for name in METHODS if name in others and name not in plan.settings["methods"]]:
         parts.append(f"allowing {' and '.join(missing)}")
     finer = [
         each
@@ -359,11 +351,7 @@ def _equal(plan: Plan) -> list[str]:
     low, high = plan.equal_range
     if high < 1.02 * low:
         return []
-    same = [
-        each
-        for each in (*plan.pool, row)
-        if each.design.is_like(row.design) and low <= (each.segment_length or 0.0) <= high
-    ]
+    same = [each for each in (*plan.pool, row) if each.design.is_like(row.design) and low <= each.length <= high]
     noun = row.design.words().noun
     times = [each.wrong_time for each in same]
     equal = f"{noun.capitalize()} {from_to(low, high)} are practically equal"
@@ -389,7 +377,7 @@ def notes(rows: Iterable[MethodOutcome]) -> list[str]:
 def warnings(task: LabelingProblem, chosen: MethodOutcome) -> list[str]:
     """What speaks against trusting the recommendation blindly."""
     said = []
-    if chosen.asks and chosen.event_recall < FOUND - 1e-9:
+    if chosen.asks and not chosen.finds:
         said.append(f"{percent(1 - chosen.event_recall)} of events are never labelled present.")
     if chosen.segment_length is not None and chosen.segment_length >= 0.5 * task.model.longest:
         said.append("A segment is half of a recording or more: what is learnt is hardly when, only whether.")
@@ -408,7 +396,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         if len(criteria) == 1
         else f"A segment is present by one of {criteria.name}, each as likely as the others.",
     }[criteria.kind]
-    strong = "by_hand" in task.methods
+    strong = ByHand.name in task.methods
     by_hand = (
         "; so of plain segments, and of the other ways to ask; of these and marking by hand the least wrong time that "
         "costs at most half as much again as the cheapest (or, with a budget, that it pays for)"
@@ -433,7 +421,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         told,
         f"Event lengths: {task.lengths.name}, mean {seconds(task.lengths.mean)}"
         + (", cut to the recording where they are longer." if _longer(task) > 1e-9 else "."),
-        f"The work: {count(task.n_recordings)} recording{'s' if task.n_recordings != 1 else ''} of "
+        f"The work: {task.n_recordings:,.0f} recording{'s' if task.n_recordings != 1 else ''} of "
         f"{seconds(task.recording_length)} with {format_length(task.n_events)} {each} each"
         + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
         f"How good labels become: {task.model.described}.",
