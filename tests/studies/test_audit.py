@@ -768,3 +768,10 @@ def test_the_owner_reads_wrong_labels_missed_events_and_the_best_score_first(peo
         for sentence in re.split(r"(?<=\.) (?=[A-Z])", finding.text):
             assert len(sentence.split()) <= 25, sentence
         assert not re.search(r"\b1 (events|labels|segments|recordings|classes) (is|are)\b", finding.text)
+
+
+def test_notes_count_one_and_many():
+    given = named(["a.wav", "b.wav"], ["a.wav", "q"])
+    notes = wk.audit(**given).notes
+    assert "1 recording of the weak labels has no strong annotation, such as 'q'" in notes
+    assert "1 recording of the strong annotations has no weak label, such as 'b.wav'" in notes

@@ -7,7 +7,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -55,12 +55,8 @@ def evaluate(
     hop: float = option("Seconds between the starts of overlapping segments."),
     votes: int = option("Overlapping segments that must agree, with --hop."),
     compare_rules: bool = option("The rules of the tools side by side.", False, "--compare-rules"),
-    posterior: bool = option(
-        "Also what weakly infer makes of the same answers: wrong time, event time.", False, "--posterior"
-    ),
-    labels: Path = option(
-        "Write the clip labels: .csv (clip table), .tsv (DCASE weak), or a folder.", metavar="OUT", callback=fresh
-    ),
+    posterior: bool = option("Also what weakly infer makes of them: wrong and event time.", False, "--posterior"),
+    labels: Path = option("Write clip labels: .csv (clips), .tsv (DCASE) or a folder.", metavar="OUT", callback=fresh),
     best: bool = option("Only the best segment length of each class.", False, "--best"),
     objective: str = option("What is best: overlap_accuracy, recording_accuracy.", "overlap_accuracy"),
     workers: int = _WORKERS,
@@ -105,9 +101,8 @@ def evaluate(
         if _is_dataset(files, resume, reading.format, can=not needed and segment_length is not None):
             if needed or segment_length is None:
                 what = f"{needed[0]} needs" if needed else "without --segment-length, a length is chosen from"
-                raise InvalidInput(
-                    f"{what} all annotations at once: not for data sets behind addresses nor with --resume"
-                )
+                why = "not for data sets behind addresses nor with --resume"
+                raise InvalidInput(f"{what} all annotations at once: {why}")
             result: Any = _in_chunks(files, reading, resume=resume, **asked, **how)
         else:
             events = _events(files, reading)
@@ -195,9 +190,8 @@ def _write_labels(events: Events, asked: dict[str, Any], label: str | None, targ
     lengths = list(asked["segment_length"])
     who = asked["presence_criterion"] or ()
     if len(lengths) != 1 or len(who) != 1:
-        raise InvalidInput(
-            f"--labels needs one --segment-length and one rule or criterion, got {len(lengths)} and {len(who)}"
-        )
+        got = f"{len(lengths)} and {len(who)}"
+        raise InvalidInput(f"--labels needs one --segment-length and one rule or criterion, got {got}")
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
     how = {"presence_criterion": who, "phase": start, "hop": asked["hop"], "edge": asked["edge"]}
     answers = clip_labels(events, segment_length=lengths[0], label=label, **how)
@@ -257,22 +251,10 @@ def simulate(
     who = who.with_rates(guess_rate=guess_rate, lapse_rate=lapse_rate, flip_rate=flip_rate)
     given = None if segment_length is None else numbers(segment_length, name="--segment-length")
     with open_executor(workers=workers, scheduler=scheduler) as executor:
-        result = make(
-            law,
-            n_events=events,
-            recording_length=recording_length,
-            segment_length=given or widths_to_try(law, [each.middle for each in who]),
-            n_recordings=recordings,
-            placement=cast("Any", placement),
-            gap=gap,
-            phase=_phase(phase),
-            hop=hop,
-            votes=votes,
-            rng=seed,
-            executor=executor,
-            progress=True,
-            presence_criterion=who,
-        )
+        how: dict[str, Any] = {"n_events": events, "recording_length": recording_length, "n_recordings": recordings}
+        how |= {"segment_length": given or widths_to_try(law, [each.middle for each in who]), "presence_criterion": who}
+        how |= {"placement": placement, "gap": gap, "phase": _phase(phase), "hop": hop, "votes": votes, "rng": seed}
+        result = make(law, **how, executor=executor, progress=True)
     deliver(result, outlet, name="simulation", most=60)
 
 

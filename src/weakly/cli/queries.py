@@ -50,10 +50,7 @@ def answers(
 
 def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:
     """The presence criterion of every annotator: from calibration items, and from strong labels."""
-    rows = []
-    items = found.calibration()
-    for who, part in items.groupby("annotator"):
-        rows.append(_row(who, "calibration", part))
+    rows = [_row(who, "calibration", part) for who, part in found.calibration().groupby("annotator")]
     if strong is not None:
         from ..io.reading import read
         from ..studies.audit.observations import pair
@@ -69,14 +66,8 @@ def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
     from ..posterior.criterion import estimate_criterion
 
     estimate = estimate_criterion(part["event_fraction"].to_numpy(), present=part["present"].to_numpy())
-    return {
-        "annotator": who,
-        "from": source,
-        "presence_criterion": estimate.presence_criterion,
-        "presence_criterion_ci": estimate.presence_criterion_ci,
-        "n": estimate.n,
-        "note": estimate.reason,
-    }
+    names = ("presence_criterion", "presence_criterion_ci", "n")
+    return {"annotator": who, "from": source, **{n: getattr(estimate, n) for n in names}, "note": estimate.reason}
 
 
 def _say_answers(result: dict[str, Any]) -> None:
@@ -134,18 +125,11 @@ Examples:
   weakly queries --resume tasks/
 """
 _OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
+_SAME = """method label segment_length hop votes start_length queries_per_recording budget batch windows search
+threshold shortest query_cost_share guess_rate lapse_rate features scores feature_hop sample_rate wrong_time
+event_length event_rate presence_criterion signal repeats"""
 #: Options of the command that are options of the campaign, and what they are called there.
-_SETTINGS = {
-    "method": "method", "label": "label", "segment_length": "segment_length", "hop": "hop", "votes": "votes",
-    "start_length": "start_length",
-    "queries_per_recording": "queries_per_recording", "budget": "budget", "batch": "batch", "windows": "windows",
-    "search": "search", "threshold": "threshold", "shortest": "shortest",
-    "events_per_recording": "n_events", "query_cost_share": "query_cost_share",
-    "guess_rate": "guess_rate", "lapse_rate": "lapse_rate", "features": "features", "scores": "scores",
-    "feature_hop": "feature_hop",
-    "sample_rate": "sample_rate", "wrong_time": "wrong_time", "event_length": "event_length",
-    "event_rate": "event_rate", "presence_criterion": "presence_criterion", "signal": "signal", "repeats": "repeats",
-}  # fmt: skip
+_SETTINGS = {**{name: name for name in _SAME.split()}, "events_per_recording": "n_events"}
 
 
 @command("queries", _HELP, leaving="json out", out=_OUT)

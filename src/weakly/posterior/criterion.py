@@ -24,7 +24,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
-from ..base.results import to_jsonable
 from ..base.symbols import check, choice
 from ..model.annotator import TIE, Annotator
 from ..model.intervals import Bools, Floats, Ints
@@ -40,6 +39,7 @@ FRACTIONS = np.linspace(0.0, 1.0, 51)
 #: What a person's criterion is about: a share of the event, seconds of it, or whichever of both comes first.
 LAWS = ("share", "seconds", "either")
 NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
+ONLY_PRESENT = "the labels list presences only, and without an absent answer nothing shows where presence ends"
 _MOST_RISES = 2000  # items of which is kept how likely they are met
 _SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 _NAN = (math.nan, math.nan)
@@ -73,10 +73,6 @@ class CriterionEstimate:
     aic: float = math.nan
     design_effect: float = math.nan
     identified: dict[str, bool] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers."""
-        return {name: to_jsonable(getattr(self, name)) for name in self.__dataclass_fields__}
 
     def flat(self) -> dict[str, Any]:
         """Each of :data:`NUMBERS` with the ends of its interval, by the names of a table's columns."""
@@ -272,10 +268,8 @@ class CriterionPosterior:
         parts = [(step, step.mass(1 / effect if sure > _SURE else power, top))] if is_beta else []
         if sure <= _SURE:
             parts.append((soft, mass))
-        mean, spread, ends, guess, hit = (
-            np.concatenate([getattr(part, name) for part, _ in parts])
-            for name in ("mean", "spread", "ends", "guess", "hit")
-        )
+        names = ("mean", "spread", "ends", "guess", "hit")
+        mean, spread, ends, guess, hit = (np.concatenate([getattr(part, name) for part, _ in parts]) for name in names)
         total = np.concatenate([each for _, each in parts])
         low, middle, high = law.spread_quantiles(law.deviation(family, soft.mean, soft.spread), mass, zero)
         at = int(np.argmax(best.value))
@@ -376,9 +370,8 @@ class CriterionPosterior:
         laws = self.weights.sum(axis=1)
         if name == "spread":
             zero = float(laws[self.spread == 0].sum())
-            return law.spread_quantiles(
-                law.deviation(self.family, self.mean, self.spread), laws * (self.spread > 0), zero, shares
-            )
+            width = law.deviation(self.family, self.mean, self.spread)
+            return law.spread_quantiles(width, laws * (self.spread > 0), zero, shares)
         if name in ("presence_criterion", "seconds"):
             ends = self.ends if self.seconds_ends is None or name != "seconds" else self.longest * self.seconds_ends
             weights = laws
@@ -455,14 +448,9 @@ def _silent(h: Floats, y: Floats) -> str:
         return "no segment meets an event"
     if y.all():
         least = h[met].min()
-        return (
-            "the labels list presences only, and without an absent answer nothing shows where presence ends"
-            f" (if nobody guesses, the criterion is at most {least:.3g})"
-        )
+        return f"{ONLY_PRESENT} (if nobody guesses, the criterion is at most {least:.3g})"
     if not y.any():
         return "every answer is absent"
-    if y[met].all() and not y[~met].any() and (h[met] > 1 - TIE).all():
-        return "every event lies wholly inside its segment, so that nobody was asked about a part of one"
     if len(np.unique(h)) == 1:
         return f"every segment holds the same share of its event ({h[0]:.3g})"
     if (h[met] > 1 - TIE).all():

@@ -49,7 +49,6 @@ RATES = np.array([0.005, 0.02, 0.06, 0.13, 0.25, 0.42])  # of guesses, and of la
 _NEAR = 32  # distinct shares on either side of the hard criterion that are kept apart
 _MANY = 64  # groups of the others
 FEWEST_CLUSTERS = 3  # below which nothing can be said about how clusters differ
-_SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 
 
 @kernel
@@ -239,9 +238,7 @@ def prior_grid(shortest: float, longest: float) -> dict[str, Any]:
     if longest > shortest:  # the events at which seconds and share change places are among those that are asked about
         change = np.geomspace(1.1 * shortest, longest / 1.1, 4) / longest
         gamma, at = (v.ravel() for v in np.meshgrid(few, change, indexing="ij"))
-        of_gamma, of_change = (
-            np.repeat(cells(few), len(change), axis=0), np.tile(cells(change), (len(few), 1))
-        )  # fmt: skip
+        of_gamma, of_change = np.repeat(cells(few), len(change), axis=0), np.tile(cells(change), (len(few), 1))
         middles += [(np.nan * some, some), (gamma, gamma * at)]
         ends += [(np.nan * cells(some), cells(some)), (of_gamma, of_gamma * of_change)]
     weights = np.concatenate([np.full(len(one), 1 / len(one) / len(middles)) for one, _ in middles])

@@ -32,7 +32,7 @@ from ..model.intervals import EventArrays, Ints
 from ..model.lengths import LengthLike, Lengths
 from ..model.placement import EdgeName, Placement, segment_lengths
 from ..theory.optimum import optimal_segment_length
-from .evaluate.evaluation import ScoreRows, brief, plot_rows, rows, told
+from .evaluate.evaluation import CAPTIONS, ScoreRows, brief, plot_rows, rows, told
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,10 +105,8 @@ def _chunk(
     """The tallies of both halves of one chunk of recordings, and how many events were cut."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(index,)))
     timelines, longer = world.draw(n, rng)
-    halves = []
-    for part in (timelines.part(0, (n + 1) // 2), timelines.part((n + 1) // 2, n)):
-        halves.append(score(part, lengths, who, how))
-    return halves[0], halves[1], longer
+    first, second = timelines.part(0, (n + 1) // 2), timelines.part((n + 1) // 2, n)
+    return score(first, lengths, who, how), score(second, lengths, who, how), longer
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,10 +225,7 @@ class Simulation(ScoreRows):
             f"events each with lengths {settings['event_length']}, placement {settings['placement']}."
         )
         if self.several:
-            caption = (
-                "Accuracy near events (solid) and the share of events found (dashed) over the segment length; bands: "
-                "two standard errors."
-            )
+            caption = f"{CAPTIONS['overlap_accuracy']}; bands: two standard errors."
             page.figure(self.plot().figure, caption).heading("Best segment length").table(brief(self.best()))
         return page.heading("All segment lengths").table(self.brief(), most=2000)
 
@@ -311,20 +306,14 @@ def simulate(
             first.add(slice(None), left)
             second.add(slice(None), right)
             n_longer += longer
-    settings = {
+    events = world.n_events if isinstance(world.n_events, (int, float)) else law_name(world.n_events)
+    settings: dict[str, Any] = {
         "event_length": world.lengths.name,
-        "n_events": world.n_events if isinstance(world.n_events, (int, float)) else law_name(world.n_events),
+        "n_events": events,
         "recording_length": world.recording_length,
-        "segment_length": widths,
-        **who.frame(),
-        "n_recordings": count,
-        "placement": placement,
-        "gap": world.gap,
-        "phase": phase,
-        "edge": edge,
-        "hop": hop,
-        "votes": how.votes,
     }
+    settings |= {"segment_length": widths, **who.frame(), "n_recordings": count, "placement": placement}
+    settings |= {"gap": world.gap, "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
     simulation = Simulation(who, (first, second), settings, n_longer)
     for finding in simulation.findings:
         warnings.warn(finding.text, AssumptionWarning, stacklevel=2)

@@ -104,11 +104,8 @@ class Audit(Result):
     def annotator(self) -> Annotator:
         """Who gave these labels, all together, for plan, evaluate, simulate and infer."""
         if not self.estimates:
-            raise InvalidInput(
-                "an annotator needs strong annotations and weak labels or answers about the same segments"
-            )
-        whole = self.estimates.get(("all", ""), next(iter(self.estimates.values())))
-        return whole.annotator
+            raise InvalidInput("an annotator needs strong annotations and labels or answers about the same segments")
+        return self.estimates.get(("all", ""), next(iter(self.estimates.values()))).annotator
 
     def holds(self, condition: str) -> bool:
         """Whether a condition such as ``event_recall<0.9`` or ``Dog.precision<=0.5`` holds of :attr:`metrics`."""
@@ -134,11 +131,8 @@ class Audit(Result):
         """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
         if self.quality is not None and len(self.quality.table):
             kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
-            counts = [
-                name
-                for name in self.quality.table
-                if str(name).startswith("n_") and name not in ("n_recordings", "n_queries")
-            ]
+            counts = [name for name in self.quality.table if str(name).startswith("n_")]
+            counts = [name for name in counts if name not in ("n_recordings", "n_queries")]
             table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
             if len(self.headline):
                 names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
@@ -184,9 +178,8 @@ class Audit(Result):
         if kind is not None:
             choice("kind", kind, tuple(_PICTURES))
         if not able or (kind is not None and kind not in able):
-            raise InvalidInput(
-                f"this audit has nothing to draw of kind {kind or 'any'}; it has {', '.join(able) or 'none'}"
-            )
+            has = ", ".join(able) or "none"
+            raise InvalidInput(f"this audit has nothing to draw of kind {kind or 'any'}; it has {has}")
         kind = kind or able[0]
         rows = _drawn(self)[kind]
         listed = kind not in ("detection", "seconds", "votes")
@@ -287,23 +280,15 @@ def _drawn(audit: Audit) -> dict[str, Any]:
     if len(curves):
         label = "all" if (curves["label"] == "all").any() else curves["label"].iloc[0]
         scale = _scale(audit, label)
-        curves, seconds = (
-            curves[(curves["label"] == label) & (curves["scale"] == one)]
-            for one in (scale, "event_seconds" if scale != "event_seconds" else "")
-        )
+        curves = curves[curves["label"] == label]
+        seconds = curves[(curves["scale"] == "event_seconds") & (scale != "event_seconds")]
+        curves = curves[curves["scale"] == scale]
     agreement: Any = next((a.by_label for a in (audit.agreement, audit.annotation_agreement) if a is not None), [])
     agreement = agreement[agreement["alpha"].notna()] if len(agreement) else agreement
     lengths: Any = [] if audit.strong is None else audit.strong.sort_values("n_events", ascending=False).head(_MOST)
     votes: Any = [] if audit.votes is None else audit.votes
-    return {
-        "detection": curves,
-        "seconds": seconds,
-        "criterion": criteria,
-        "quality": quality,
-        "votes": votes,
-        "agreement": agreement[:_MOST],
-        "lengths": lengths,
-    }
+    shown = (curves, seconds, criteria, quality, votes, agreement[:_MOST], lengths)
+    return dict(zip(_PICTURES, shown))
 
 
 def _scale(audit: Audit, label: str) -> str:
@@ -332,19 +317,13 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
     if len(none):
         middle = none["present"].to_numpy()
         spread = np.abs(none[["present_low", "present_high"]].to_numpy().T - middle)
-        ax.errorbar(
-            [0.0], middle, yerr=spread, fmt="s", color=plot.COLOURS[1], capsize=3, label="no event in the segment"
-        )
+        name = "no event in the segment"
+        ax.errorbar([0.0], middle, yerr=spread, fmt="s", color=plot.COLOURS[1], capsize=3, label=name)
     one = audit.estimates.get((label, ""))
     if scale == "event_fraction" and one is not None and one.identifiable and one.scale == "event":
         h = np.linspace(1e-3, float(met["high"].max()), 300)
-        ax.plot(
-            h,
-            one.annotator.probability(h),
-            "--",
-            color=plot.COLOURS[2],
-            label=f"law of criteria, mean {one.presence_criterion:.2f}",
-        )
+        name = f"law of criteria, mean {one.presence_criterion:.2f}"
+        ax.plot(h, one.annotator.probability(h), "--", color=plot.COLOURS[2], label=name)
     best = "" if len(audit.rules) == 0 or elsewhere(audit) is None else str(audit.rules["rule"].iloc[0])
     kind, _, limit = best.partition(":")
     if limit and "|" not in limit and {"seconds": "event_seconds", "coverage": "coverage"}.get(kind) == scale:
@@ -367,10 +346,8 @@ def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
     mean = rows.groupby("votes")[["majority_accuracy", "weighted_accuracy"]].mean()
     ax.plot(mean.index, mean["majority_accuracy"], "o-", color=plot.COLOURS[0], label="majority")
     ax.plot(mean.index, mean["weighted_accuracy"], "s--", color=plot.COLOURS[1], label="weighted (Dawid-Skene)")
-    ax.set(
-        xlabel="votes per segment",
-        ylabel="share of right labels" + (", mean of classes" if rows["label"].nunique() > 1 else ""),
-    )
+    of = ", mean of classes" if rows["label"].nunique() > 1 else ""
+    ax.set(xlabel="votes per segment", ylabel=f"share of right labels{of}")
     ax.legend(fontsize=8)
 
 

@@ -20,7 +20,15 @@ from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Floats, merge
 from ...posterior import law
-from ...posterior.criterion import METHODS, NUMBERS, CriterionEstimate, codes_of, estimate_criterion, unknown
+from ...posterior.criterion import (
+    METHODS,
+    NUMBERS,
+    ONLY_PRESENT,
+    CriterionEstimate,
+    codes_of,
+    estimate_criterion,
+    unknown,
+)
 from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, majority, votes_needed
 from .audit_result import Audit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
@@ -29,7 +37,6 @@ from .responses import detection_curves, effort, lack_of_fit, likely_rules
 
 _OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
 _FEW = 10  # annotators below which they are taken as they are, not as a sample of many
-_ONLY = "the labels list presences only, and without an absent answer nothing shows where presence ends"
 _COLUMNS = (
     *("label", "annotator", "method", "scale", *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high"))),
     *("n", "aic", "design_effect", "identifiable", "identified", "reason"),
@@ -269,7 +276,7 @@ def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[Cri
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
     y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
     if refused:
-        return [unknown(_ONLY, method="law", n=len(y))]
+        return [unknown(ONLY_PRESENT, method="law", n=len(y))]
     found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
     if both_scales or not found[0].identifiable:
         found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))

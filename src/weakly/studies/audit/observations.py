@@ -259,18 +259,15 @@ def pair(
     past = frame["offset"].to_numpy() > lengths.reindex(frame["recording"]).to_numpy() * (1 + 1e-9)
     if past.any():
         row = frame[past].iloc[0]
-        raise InvalidInput(
-            f"the segment {row['onset']:g} to {row['offset']:g} s of {row['recording']!r} ends after the recording's "
-            f"{lengths[row['recording']]:g} s; times of a longer file?"
-        )
+        which, end = f"{row['onset']:g} to {row['offset']:g} s of {row['recording']!r}", lengths[row["recording"]]
+        raise InvalidInput(f"the segment {which} ends after the recording's {end:g} s; times of a longer file?")
     empty = frame["offset"] <= frame["onset"]
     _count(notes, int(empty.sum()), "answers are about recordings of unknown length without events and are left out")
     frame = frame[~empty]
     if examined is not None and any(cut is not None for cut in examined.of_annotator("").values()):
         inside = _inside(frame, examined.of_annotator(""))
-        _count(
-            notes, int((~inside).sum()), "answers are about segments outside the examined stretches and are left out"
-        )
+        outside = "answers are about segments outside the examined stretches and are left out"
+        _count(notes, int((~inside).sum()), outside)
         frame = frame[inside]
     asked = frame[_SEGMENT].drop_duplicates().reset_index(drop=True)
     frame = frame[frame["label"].notna()].reset_index(drop=True)
@@ -339,9 +336,17 @@ def _inside(frame: pd.DataFrame, stretches: Mapping[str, Floats | None]) -> Bool
     return good
 
 
+_ONE = {"recordings": "recording", "answers": "answer", "classes": "class"}
+_ONE_VERB = {"have": "has", "are": "is", "were": "was", "count": "counts", "end": "ends", "their": "its"}
+
+
 def _count(notes: list[str], n: int, words: str) -> None:
+    """Note how many; of one the noun, which comes first, and its verbs are singular."""
+    noun, *rest = words.split(" ")
+    if n == 1:
+        noun, rest = _ONE[noun], [_ONE_VERB.get(word, word) for word in rest]
     if n:
-        notes.append(f"{n} {words}")
+        notes.append(" ".join((f"{n:,}", noun, *rest)))
 
 
 def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
@@ -405,12 +410,7 @@ def _whole_clips(frame: pd.DataFrame) -> None:
 
 
 def _lengths(
-    strong: Events,
-    kept: pd.Index,
-    frame: pd.DataFrame,
-    told: pd.Series,
-    recording_length: float | None,
-    notes: list[str],
+    strong: Events, kept: pd.Index, frame: pd.DataFrame, told: pd.Series, recording_length: Any, notes: list[str]
 ) -> pd.Series:
     lengths = strong.recordings["length"].reindex(kept).fillna(told.reindex(kept))
     if recording_length is not None:

@@ -173,11 +173,10 @@ class RuleComparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, segment length by segment length."""
-        told = [
-            {**each.settings, "segment_length": each.settings["segment_length"][0], "rows": each.table,
-             "flipped": each.flipped, "vanished": each.vanished}
-            for each in self.parts()
-        ]  # fmt: skip
+        told = []
+        for each in self.parts():
+            tables = {"rows": each.table, "flipped": each.flipped, "vanished": each.vanished}
+            told.append({**each.settings, "segment_length": each.settings["segment_length"][0], **tables})
         return dict(to_jsonable({"answer": self.answer, "assumptions": self.assumptions, "comparisons": told}))
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -312,8 +311,14 @@ def _compared(
         count = np.column_stack((present.sum(axis=1), gone.sum(axis=1), differ.sum(axis=1)))
         total += count
         rows.append(_numbered(evaluation.tallies[name], k, name, named, count))
-        flipped.append(_flipped(clips, names, name, present, list(named)))
-        vanished.append(_vanished(timelines, names, name, gone, list(named)))
+        at = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
+        place = {"recording": names[clips.recording[at]], "onset": clips.onset[at], "offset": clips.offset[at]}
+        by = {"present_by": _who(present[:, at], list(named)), "absent_by": _who(~present[:, at], list(named))}
+        flipped.append(pd.DataFrame({**place, "label": name, **by}))
+        at = np.flatnonzero(gone.any(axis=0))
+        onset, offset = timelines.bounds[at].T
+        place = {"recording": names[timelines.owner[at]], "onset": onset, "offset": offset}
+        vanished.append(pd.DataFrame({**place, "label": name, "lost_by": _who(gone[:, at], list(named))}))
     rows.append(_numbered(evaluation.pooled, k, "all", named, total))
     return [
         pd.concat(tables, ignore_index=True).assign(segment_length=clips.width) for tables in (rows, flipped, vanished)
@@ -323,14 +328,9 @@ def _compared(
 def _numbered(tally: Tally, k: int, label: str, named: Mapping[str, PresenceRule], count: Ints) -> pd.DataFrame:
     """The words of results of the k-th segment length, one row per rule."""
     metrics = tally.metrics()
-    table: dict[str, Any] = {"label": [label] * len(named), "rule": list(named)}
-    table |= {name: metrics[name][k] for name in METRICS}
+    table: dict[str, Any] = {"label": label, "rule": list(named), **{name: metrics[name][k] for name in METRICS}}
     table |= {"n_present": count[:, 0], "n_flipped": count[:, 2], "n_vanished": count[:, 1]}
-    table |= {
-        "n_queries": [int(tally.n_segments[k, 0])] * len(named),
-        "n_events": [int(tally.n_events[k, 0])] * len(named),
-    }
-    return pd.DataFrame(table)
+    return pd.DataFrame({**table, "n_queries": int(tally.n_segments[k, 0]), "n_events": int(tally.n_events[k, 0])})
 
 
 def _who(chosen: Bools, names: list[str]) -> list[str]:
@@ -338,31 +338,3 @@ def _who(chosen: Bools, names: list[str]) -> list[str]:
     power = 1 << np.arange(len(names), dtype=np.int64)
     words = {int(code): "; ".join(n for n, p in zip(names, power) if code & p) for code in np.unique(power @ chosen)}
     return [words[int(code)] for code in power @ chosen]
-
-
-def _flipped(clips: Clips, names: Any, label: str, present: Bools, rules: list[str]) -> pd.DataFrame:
-    at = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
-    return pd.DataFrame(
-        {
-            "recording": names[clips.recording[at]],
-            "onset": clips.onset[at],
-            "offset": clips.offset[at],
-            "label": label,
-            "present_by": _who(present[:, at], rules),
-            "absent_by": _who(~present[:, at], rules),
-        }
-    )
-
-
-def _vanished(timelines: EventArrays, names: Any, label: str, gone: Bools, rules: list[str]) -> pd.DataFrame:
-    at = np.flatnonzero(gone.any(axis=0))
-    owner = timelines.owner
-    return pd.DataFrame(
-        {
-            "recording": names[owner[at]],
-            "onset": timelines.bounds[at, 0],
-            "offset": timelines.bounds[at, 1],
-            "label": label,
-            "lost_by": _who(gone[:, at], rules),
-        }
-    )

@@ -217,7 +217,7 @@ class Evaluation(ScoreRows):
     def figures(self) -> dict[str, Figure]:
         """Accuracy near events and that of all time over several segment lengths, of all classes together."""
         whole = self.overall if self.several else self
-        names = _CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
+        names = CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
         own: dict[str, Any] = {name: whole.plot(metric=name).figure for name in names}
         return own | ({} if self.comparison is None else self.comparison.figures())
 
@@ -228,8 +228,8 @@ class Evaluation(ScoreRows):
             page.heading("Mind").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         which = f"all {len(self.tallies):,} classes together" if self.several else "the class asked for"
         for name, figure in self.figures().items():
-            if name in _CAPTIONS:
-                page.figure(figure, f"{_CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
+            if name in CAPTIONS:
+                page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
         if "best" in tables:
             page.heading(f"Best segment length of each class, by {plain_name(self.objective)}")
             page.table(brief(tables["best"]))
@@ -239,7 +239,7 @@ class Evaluation(ScoreRows):
         return page if self.comparison is None else page.add(self.comparison.page())
 
 
-_CAPTIONS = {
+CAPTIONS = {
     "overlap_accuracy": "Accuracy near events (solid) and events found (dashed) over the segment length",
     "recording_accuracy": "Share of all time that is labelled right over the segment length",
 }
@@ -329,9 +329,8 @@ def plot_rows(
     if metric.startswith("overlap_accuracy"):
         colours = [line.get_color() for line in ax.lines[-len(who) :]]
         for colour, (_, part) in zip(colours, kept.groupby(by, sort=False)):
-            ax.plot(
-                part["segment_length"], part["event_recall"], "--", color=colour, lw=1, marker=dot, fillstyle="none"
-            )
+            look: Any = {"color": colour, "lw": 1, "marker": dot, "fillstyle": "none"}
+            ax.plot(part["segment_length"], part["event_recall"], "--", **look)
         ax.plot([], [], "--", color="#666666", lw=1, label=plain_name("event_recall"))
         ax.legend(frameon=False)
     if metric in OBJECTIVES and kept["segment_length"].nunique() > 1 and kept[metric].notna().any():

@@ -138,13 +138,7 @@ def _inferred(events: Any, label: str | None, recording_length: Any, found: Eval
 
 
 def scored(
-    units: ClassRecordings,
-    lengths: Any,
-    who: AnswerModels,
-    how: Placement,
-    *,
-    executor: Executor | None,
-    progress: Progress,
+    units: ClassRecordings, lengths: Any, who: AnswerModels, how: Placement, *, executor: Any, progress: Progress
 ) -> Iterator[tuple[slice, ClassTallies]]:
     """The sums of fixed chunks of units and segment lengths, in order: which segment lengths, and their sums."""
     cuts, step = units.cuts(events=20_000, units=2_000).tolist(), 16
@@ -159,12 +153,9 @@ def _affordable(n_events: int, lengths: Any, who: AnswerModels, how: Placement) 
     """Whether the means per recording are worked out though nobody asked."""
     few = n_events * len(lengths) * len(who) <= MANY
     if not few and how.hop is None and how.phase is None:
-        warnings.warn(
-            f"overlap_accuracy_per_recording is left empty: under a random phase {n_events:,} events x {len(lengths)} "
-            f"lengths x {len(who)} criteria would take long; per_recording=True, or a fixed phase, gives it",
-            AssumptionWarning,
-            stacklevel=3,
-        )
+        work = f"{n_events:,} events x {len(lengths)} lengths x {len(who)} criteria"
+        text = f"overlap_accuracy_per_recording is left empty: under a random phase {work} would take long; "
+        warnings.warn(text + "per_recording=True, or a fixed phase, gives it", AssumptionWarning, stacklevel=3)
     return few
 
 
@@ -174,12 +165,8 @@ def _units(events: Any, label: str | None, recording_length: Any, *, every: bool
             raise InvalidInput("recording_length is known to the events; give it to Events.from_frame")
         unknown = int(events.recordings["length"].isna().sum())
         if unknown:
-            warnings.warn(
-                f"the length of {unknown} of {len(events.recordings)} recordings is unknown; they end at their last "
-                "event here, which leaves out what follows it",
-                AssumptionWarning,
-                stacklevel=3,
-            )
+            text = f"the length of {unknown} of {len(events.recordings)} recordings is unknown; they end at their last "
+            warnings.warn(text + "event here, which leaves out what follows it", AssumptionWarning, stacklevel=3)
         if not len(events):
             raise InvalidInput("events must hold at least one event, got none")
         return units_of(events, label, every=every)
@@ -328,16 +315,9 @@ class AssumptionCounts:
         def count(which: Any) -> Ints:
             return np.bincount(group[which], minlength=n)
 
-        some = cls(
-            units.labels,
-            widths,
-            count(np.ones(len(group), dtype=bool)),
-            count(lines.cut(ends_known=False)),
-            count(lines.cut()),
-            count(onset > 0),
-            np.array([count(gaps < width) for width in widths]).T,
-            np.empty((n, 0, bins), np.int64),
-        )
+        every, close = np.ones(len(group), dtype=bool), np.array([count(gaps < width) for width in widths]).T
+        cuts = count(lines.cut(ends_known=False)), count(lines.cut()), count(onset > 0)
+        some = cls(units.labels, widths, count(every), *cuts, close, np.empty((n, 0, bins), np.int64))
         if not bins:
             return some
         found = []

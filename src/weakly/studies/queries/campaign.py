@@ -96,10 +96,8 @@ class Campaign:
         settings = {"method": queries.method, "parameters": json.loads(json.dumps(parameters, default=str))}
         known = {name: _place(folder, one.path) | {"seconds": one.length} for name, one in queries.recordings.items()}
         if parameters.get("budget") is not None and before.recordings and set(known) != set(before.recordings):
-            raise InvalidInput(
-                f"{folder}: a budget is shared by all recordings, and this campaign has other ones than were given; "
-                "give another folder"
-            )
+            other = "this campaign has other ones than were given; give another folder"
+            raise InvalidInput(f"{folder}: a budget is shared by all recordings, and {other}")
         for word in _PLACES:
             if isinstance(signal[word], str) and signal[word] != "arrays":
                 signal[word] = _place(folder, Path(signal[word]))
@@ -136,25 +134,17 @@ class Campaign:
         if self.own is not None:
             return self.own
         if name not in METHODS or not METHODS[name].by_name or "own" in self.parameters:
-            raise InvalidInput(
-                f"{self.folder}: asked by the method {name!r} of somebody's own: go on from Python, with "
-                "Campaign.open(folder, method=...)"
-            )
+            how = "go on from Python, with Campaign.open(folder, method=...)"
+            raise InvalidInput(f"{self.folder}: asked by the method {name!r} of somebody's own: {how}")
         return make_method(name, self.parameters, list(self.everything().values()))
 
     def everything(self) -> dict[str, Recording]:
         """All recordings of the campaign, those too that were not asked about yet."""
-        known = {
-            name: Recording(name, one["seconds"], path=_found(self.folder, one))
-            for name, one in self.state.recordings.items()
-        }
-        settings = self.state.settings
+        held, settings = self.state.recordings, self.state.settings
+        known = {name: Recording(name, one["seconds"], path=_found(self.folder, one)) for name, one in held.items()}
         features, scores, hop, rate = ((settings.get("signal") or {}).get(name) for name in _SIGNAL)
-        if (
-            settings["method"] != "information"
-            or not self.parameters.get("signal", True)
-            or "arrays" in (features, scores)
-        ):
+        listens = settings["method"] == "information" and self.parameters.get("signal", True)
+        if not listens or "arrays" in (features, scores):
             return known
         if scores and (place := _found(self.folder, scores)) is not None:
             return with_scores(known, place, hop, self.parameters["label"][0])
@@ -165,20 +155,15 @@ class Campaign:
         signal = dict(self.state.settings.get("signal") or {})
         for word in _PLACES:
             if signal.get(word) == "arrays":
-                raise InvalidInput(
-                    f"{self.folder}: the {word} were given as arrays: go on from Python, with weakly.queries"
-                )
+                how = "go on from Python, with weakly.queries"
+                raise InvalidInput(f"{self.folder}: the {word} were given as arrays: {how}")
             if signal.get(word):
                 signal[word] = _found(self.folder, signal[word])
-        parameters = self.parameters
-        method = self.own or self.state.settings["method"]
+        parameters, method = self.parameters, self.own or self.state.settings["method"]
         if self.own is not None:
             parameters = {"label": parameters["label"]}
-        for name in {**parameters, **signal}:
-            if name not in inspect.signature(queries).parameters:
-                raise InvalidInput(
-                    f"{self.folder}: the campaign's settings hold {name!r}, which is no option: damaged?"
-                )
+        if odd := [name for name in {**parameters, **signal} if name not in inspect.signature(queries).parameters]:
+            raise InvalidInput(f"{self.folder}: the campaign's settings hold {odd[0]!r}, which is no option: damaged?")
         answers = self._without_repeats(collect(self.queries, self.answers).answers)
         return {"method": method, **parameters, **signal, "answers": answers}
 
@@ -222,11 +207,11 @@ class Campaign:
         state = self._export_answers()
         brought = collect(self.queries, new.answers)
         found = collect(state.queries, state.answers, unknown=new.unknown, unreadable=new.unreadable)
-        return replace(
-            found,
-            duplicates=list(dict.fromkeys(found.duplicates + brought.duplicates)),
-            contradictions=list(dict.fromkeys(found.contradictions + brought.contradictions)),
-        )
+        both: Any = {
+            name: list(dict.fromkeys(getattr(found, name) + getattr(brought, name)))
+            for name in ("duplicates", "contradictions")
+        }
+        return replace(found, **both)
 
     def _read(self, paths: Iterable[str | Path]) -> Returned:
         """The answers in files; the campaign's own may be written again, for they are taken in."""
@@ -235,9 +220,6 @@ class Campaign:
             mine = read_returned(self.queries, [path for path in given if path in own], self.folder)
         other = read_returned(self.queries, [path for path in given if path not in own], self.folder)
         return Returned(mine.answers + other.answers, mine.unknown + other.unknown, mine.unreadable + other.unreadable)
-
-    def _name(self, path: str | Path) -> str:
-        return os.path.relpath(path, self.folder)
 
     def _typed(self) -> list[Path]:
         """The files of the folder in which answers may stand."""
@@ -326,10 +308,8 @@ class Campaign:
             for path, target in files.items():
                 refuse_input(target)
                 if export.changed(target) and target.read_bytes() != path.read_bytes():
-                    raise InvalidInput(
-                        f"{target}: was changed since weakly answers wrote it, and is not written over; move it "
-                        "away, or give another --out"
-                    )
+                    why = "was changed since weakly answers wrote it, and is not written over"
+                    raise InvalidInput(f"{target}: {why}; move it away, or give another --out")
             for path, target in files.items():
                 export.place(target, path.read_text(encoding="utf-8"))
         return [folder / name for name in (*kinds, "summary.json")]
@@ -362,9 +342,8 @@ def _found(folder: Path, place: Mapping[str, Any]) -> Path | None:
 def _refuse_rest(folder: Path) -> None:
     """Refuse a folder that holds a campaign's table of queries and not its store."""
     if (folder / QUERIES).is_file() and not (folder / NAME).is_file():
-        raise InvalidInput(
-            f"{folder / QUERIES}: the rest of this campaign is missing ({NAME}); bring it back, or give another folder"
-        )
+        rest = f"the rest of this campaign is missing ({NAME}); bring it back, or give another folder"
+        raise InvalidInput(f"{folder / QUERIES}: {rest}")
 
 
 def _store_of(folder: Path, database: str | None) -> Store:
@@ -373,35 +352,31 @@ def _store_of(folder: Path, database: str | None) -> Store:
     if (folder / NAME).is_file():
         held = own.setting("database")
         if database is not None and held is None and own.setting("method") is not None:
-            raise InvalidInput(
-                f"{folder}: holds a campaign in {NAME}, and --database asks for another place; give another folder"
-            )
+            other = "--database asks for another place; give another folder"
+            raise InvalidInput(f"{folder}: holds a campaign in {NAME}, and {other}")
     if held is not None and not str(held).startswith("postgresql"):
         raise InvalidInput(f"{own.name}: the database that it remembers is no address of PostgreSQL: damaged?")
     if database is None:
         return own if held is None else Store(held)
     store = Store(database)
     if held not in (None, store.address) and own.setting("campaign") != store.setting("campaign"):
-        raise InvalidInput(
-            f"{folder}: belongs to the campaign in {Store(held).name}, and {store.name} holds another one; give "
-            "another folder"
-        )
+        here = f"belongs to the campaign in {Store(held).name}"
+        raise InvalidInput(f"{folder}: {here}, and {store.name} holds another one; give another folder")
     return store
 
 
 def _check(folder: Path, state: CampaignState) -> None:
     """Refuse what no command has written; the parameters are checked by whoever makes the method."""
     settings = state.settings
-    missing = sorted(set(state.queries["recording"]) - state.recordings.keys())
-    if missing:
+    if missing := sorted(set(state.queries["recording"]) - state.recordings.keys()):
         raise InvalidInput(
             f"{folder}: the campaign asks about {shortened(missing[0])}, which it does not hold: damaged?"
         )
     asked = set(state.queries["query"])
     if lost := [one.query for one in state.answers if one.query not in asked]:
+        all_in = f"in all {len(lost)} of {len(state.answers)} answers"
         raise InvalidInput(
-            f"{folder}: the query {shortened(lost[0])} is gone and its answer is not (in all {len(lost)} of "
-            f"{len(state.answers)} answers): damaged?"
+            f"{folder}: the query {shortened(lost[0])} is gone and its answer is not ({all_in}): damaged?"
         )
     label, tool = settings.get("parameters", {}).get("label"), settings.get("tool") or {}
     signal = settings.get("signal") or {}

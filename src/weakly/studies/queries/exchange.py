@@ -96,15 +96,12 @@ class Exporter:
         try:
             found = list(csv.reader(io.StringIO(text), delimiter=sep))
         except csv.Error as error:
-            raise InvalidInput(
-                f"{path}: is not a table any more ({error}); move it away, it is left as it is"
-            ) from error
+            why = f"is not a table any more ({error}); move it away, it is left as it is"
+            raise InvalidInput(f"{path}: {why}") from error
         names = [name.strip().strip("\ufeff") for name in found[0]]
         if key not in names:
-            raise InvalidInput(
-                f"{path}: has no column {key!r} and is not rewritten, for somebody may have typed in it; "
-                "move it away and run the command again"
-            )
+            why = "is not rewritten, for somebody may have typed in it; move it away and run the command again"
+            raise InvalidInput(f"{path}: has no column {key!r} and {why}")
         at = names.index(key)
         known = {row[at].strip() for row in found[1:] if len(row) > at}
         new = frame[~frame[key].isin(known)]
@@ -127,10 +124,8 @@ class Exporter:
         if not self.changed(path) or text_of(path) == text:
             return self.place(path, text)
         if not theirs and not set(_ID.findall(text)) <= set(_ID.findall(text_of(path))):
-            raise InvalidInput(
-                f"{path}: was changed since it was written and lacks new queries; its answers are in the campaign; "
-                "move it away and run the command again"
-            )
+            how = "its answers are in the campaign; move it away and run the command again"
+            raise InvalidInput(f"{path}: was changed since it was written and lacks new queries; {how}")
         self.paths.append(path)
         return None
 
@@ -331,26 +326,18 @@ class Collected:
             return {"n": 0, "median": np.nan, "winsorised": np.nan, "mean": np.nan, "n_idle": 0}
         middle = float(np.median(seconds))
         limit = middle + 5 * 1.4826 * max(float(np.median(np.abs(seconds - middle))), 0.1 * middle)
-        return {
-            "n": len(seconds),
-            "median": middle,
-            "winsorised": float(np.minimum(seconds, limit).mean()),
-            "mean": float(seconds.mean()),
-            "n_idle": int((seconds > limit).sum()),
-        }
+        robust = {"median": middle, "winsorised": float(np.minimum(seconds, limit).mean())}
+        return {"n": len(seconds), **robust, "mean": float(seconds.mean()), "n_idle": int((seconds > limit).sum())}
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, times and lists as JSON can hold them."""
         present = self.answers.to_frame()["present"]
-        return dict(to_jsonable({
-            "n_queries": len(self.queries), "n_answered": self.n_answered, "n_answers": len(self.answers),
-            "n_present": int((present == 1).sum()), "n_absent": int((present == 0).sum()),
-            "n_unsure": int(present.isna().sum()), "n_pending": len(self.pending),
-            "n_duplicates": len(self.duplicates), "n_contradictions": len(self.contradictions),
-            "n_unknown": len(self.unknown), "n_unreadable": len(self.unreadable),
-            "duplicates": self.duplicates, "contradictions": self.contradictions, "unknown": self.unknown,
-            "unreadable": self.unreadable, "seconds_per_query": self.seconds_per_query(),
-        }))  # fmt: skip
+        counts = {"queries": len(self.queries), "answered": self.n_answered, "answers": len(self.answers)}
+        counts |= {"present": (present == 1).sum(), "absent": (present == 0).sum(), "unsure": present.isna().sum()}
+        lists = {name: getattr(self, name) for name in ("duplicates", "contradictions", "unknown", "unreadable")}
+        counts |= {"pending": len(self.pending)} | {name: len(each) for name, each in lists.items()}
+        named = {f"n_{name}": count for name, count in counts.items()}
+        return dict(to_jsonable({**named, **lists, "seconds_per_query": self.seconds_per_query()}))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per answer."""
@@ -384,9 +371,7 @@ def collect(
     Of several answers of one annotator to one query the latest counts: by the tool's clock, else by their order.
     """
     order = {query: k for k, query in enumerate(queries["query"])}
-    lost = list(unknown)
-    duplicates: list[str] = []
-    contradictions: list[str] = []
+    lost, duplicates, contradictions = list(unknown), list[str](), list[str]()
     latest: dict[tuple[str, str], Answer] = {}
     for one in answers:
         if one.query not in order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -47,6 +48,7 @@ MOST_SEGMENTS = 10_000_000
 _WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
 _NUMBERS = ("segment_length", "hop", "start_length", "threshold", "penalty", "shortest", "n_events", "query_cost_share",
             "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
+_PARAMETERS = (*_WHOLE, *_NUMBERS, "windows", "search", "event_length", "signal", "repeats")
 
 
 def sense(recordings: Iterable[Recording]) -> str:
@@ -106,10 +108,8 @@ class Queries(Result):
 
     def by_hand(self, *, seconds_per_event: float = 15.0) -> float | None:
         """Seconds of work to draw the expected events by hand, everything heard once; None if none are expected."""
-        if "n_events" not in self.left:
-            return None
         heard = sum(one.length for one in self.recordings.values())
-        return heard + seconds_per_event * self.left["n_events"]
+        return heard + seconds_per_event * self.left["n_events"] if "n_events" in self.left else None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per query: query (its id), recording, onset, offset, label, method, round, ..."""
@@ -131,11 +131,9 @@ class Queries(Result):
         names = [name for name in self.recordings if name in set(self.frame["recording"])][:most]
         for name in names:
             mine = self.frame[self.frame["recording"] == name][["onset", "offset"]].drop_duplicates().to_numpy(float)
-            events = self.recordings[name].events
-            if events is not None:
+            if (events := self.recordings[name].events) is not None:
                 rows[f"{name}: events"] = (events, EVENT)
-            shades = [COLOURS[0] if k % 2 else COLOURS[5] for k in range(len(mine))]
-            rows[name] = (mine, shades)
+            rows[name] = (mine, [COLOURS[0] if k % 2 else COLOURS[5] for k in range(len(mine))])
         longest = max((self.recordings[name].length for name in names), default=1.0)
         ax = timeline(rows, recording_length=longest, ax=ax)
         ax.set_title(f"{self.method}: {counted(self.n_queries, 'query')}, {self.to_review}", fontsize=10)
@@ -283,15 +281,8 @@ def queries(
         segment_length = float(check("segment_length", segment_length))
     repeats = float(check("event_fraction", repeats, called="repeats"))
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
-    parameters: dict[str, Any] = {
-        "segment_length": segment_length, "hop": hop, "votes": votes, "queries_per_recording": queries_per_recording,
-        "budget": budget, "batch": batch, "windows": list(_spans(windows)), "search": search,
-        "threshold": threshold, "penalty": penalty, "shortest": shortest, "start": start,
-        "start_length": start_length, "n_events": n_events, "query_cost_share": query_cost_share,
-        "guess_rate": guess_rate, "lapse_rate": lapse_rate,
-        "event_length": None if event_length is None else str(event_length), "event_rate": event_rate,
-        "wrong_time": wrong_time, "presence_criterion": presence_criterion, "signal": signal, "repeats": repeats,
-    }  # fmt: skip
+    event_length, windows = None if event_length is None else str(event_length), list(_spans(windows))
+    parameters = {name: value for name, value in locals().items() if name in _PARAMETERS}
     if isinstance(method, Method):
         parameters = {"own": type(method).__name__, **method.parameters}
     kind = type(method) if isinstance(method, Method) else METHODS[name]
@@ -302,8 +293,7 @@ def queries(
     if listens and scores is None:
         known = with_signal(kind.needs_signal, known, features, feature_hop, sample_rate)
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
-    rows, follows = [], False
-    left: dict[str, float] = {}
+    rows, follows, left = [], False, dict[str, float]()
     for one_label in labels:
         mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
         mine = mine if scores is None else with_scores(mine, scores, feature_hop, one_label)
@@ -314,11 +304,9 @@ def queries(
         known = mine
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     source: dict[str, Any] = {"feature_hop": feature_hop, "sample_rate": sample_rate}
-    for word, signal_source in (("features", features), ("scores", scores)):
-        if isinstance(signal_source, (str, os.PathLike)):
-            source[word] = os.fspath(signal_source)
-        else:
-            source[word] = None if signal_source is None else "arrays"
+    for word, given_as in (("features", features), ("scores", scores)):
+        named = os.fspath(given_as) if isinstance(given_as, (str, os.PathLike)) else "arrays"
+        source[word] = None if given_as is None else named
     result = Queries(frame, known, name, {**parameters, **source, "label": labels}, skipped, follows, left)
     from .calibration import with_items, with_repeats
 
@@ -333,12 +321,10 @@ def queries(
 def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
     """The method by its name, with its parameters checked; nothing is computed yet."""
     given = {name: value for name, value in parameters.items() if value is not None}
-    for name in _WHOLE:
-        if name in given:
-            whole(name, given[name], most=MOST_SEGMENTS)
-    for name in _NUMBERS:
-        if name in given:
-            positive(name, given[name], zero=True)
+    for name in (name for name in _WHOLE if name in given):
+        whole(name, given[name], most=MOST_SEGMENTS)
+    for name in (name for name in _NUMBERS if name in given):
+        positive(name, given[name], zero=True)
     given["windows"] = _spans(given.get("windows", ()))
     for name in ("event_length", "search"):
         if not isinstance(given.get(name, ""), str):
@@ -346,10 +332,8 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     longest = max((one.length for one in recordings), default=0.0)
     for name in ("segment_length", "hop"):
         if name in given and longest > MOST_SEGMENTS * given[name]:
-            raise InvalidInput(
-                f"{name} must leave at most {MOST_SEGMENTS:,} segments of a recording, got {given[name]!r} for "
-                f"{longest:g} s"
-            )
+            most = f"at most {MOST_SEGMENTS:,} segments of a recording"
+            raise InvalidInput(f"{name} must leave {most}, got {given[name]!r} for {longest:g} s")
     return METHODS[one_of("method", method, _by_name())].of(given, recordings)
 
 
@@ -370,11 +354,10 @@ def from_plan(plan: Any, choice: str | None = None) -> dict[str, Any]:
     wanted = roles[0] if choice is None else one_of("choice", choice, tuple(dict.fromkeys(roles)))
     found = dict(choices[roles.index(wanted)])
     if found["method"] not in _by_name():
-        raise InvalidInput(
-            f"choice {wanted!r} is {found.get('name')}, which is made by other commands: {found.get('command')}"
-        )
-    label = known.get("settings", {}).get("label") or known.get("settings", {}).get("labels") or None
-    return {**found, "label": label}
+        name, command = found.get("name"), found.get("command")
+        raise InvalidInput(f"choice {wanted!r} is {name}, which is made by other commands: {command}")
+    settings = known.get("settings", {})
+    return {**found, "label": settings.get("label") or settings.get("labels") or None}
 
 
 def _by_name() -> tuple[str, ...]:
@@ -401,11 +384,7 @@ def asked_so_far(answers: Answers | None, recording: str, label: str) -> AnswerH
 
 
 def _rows(
-    method: Method,
-    known: dict[str, Recording],
-    label: str,
-    answers: Answers | None,
-    left: dict[str, float],
+    method: Method, known: dict[str, Recording], label: str, answers: Answers | None, left: dict[str, float]
 ) -> list[tuple[Any, ...]]:
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
     each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
@@ -425,13 +404,10 @@ def rows_of(
 ) -> list[tuple[Any, ...]]:
     """The segments that the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
-    seen: dict[tuple[int, int], int] = {}
-    for segment in key(asked.segments):
-        seen[segment] = seen.get(segment, 0) + 1
+    seen = Counter(key(asked.segments))
     turn = 1 + method.rounds(recording, asked)
     for (onset, offset), segment in zip(segments.tolist(), key(segments)):
-        repeat = seen.get(segment, 0)
-        seen[segment] = repeat + 1
+        repeat, seen[segment] = seen[segment], seen[segment] + 1
         name = query_id(recording.name, onset, offset, label, repeat)
         rows.append((name, recording.name, onset, offset, label, method.name, turn, repeat, False, np.nan,
                      recording.length))  # fmt: skip
@@ -449,12 +425,11 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     if isinstance(recordings, Mapping):
         if not recordings:
             raise InvalidInput("there are no recordings")
-        return {
-            str(name): value
-            if isinstance(value, Recording)
-            else Recording(str(name), float(check("recording_length", value)))
-            for name, value in recordings.items()
-        }, {}
+        made = {str(name): value for name, value in recordings.items()}
+        for name, value in made.items():
+            if not isinstance(value, Recording):
+                made[name] = Recording(name, float(check("recording_length", value)))
+        return made, {}
     given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
     paths: list[Path] = []
     for path in map(Path, given):
@@ -475,16 +450,14 @@ def with_features(one: Recording, features: Any, hop: float | None, sample_rate:
     if one.features is not None:
         return one
     if features is None:
-        path = one.path
-        if path is None:
+        if one.path is None:
             raise InvalidInput(f"recording {one.name!r}: change points need audio or features, not only its length")
-        return replace(one, features=partial(log_mel, path, sample_rate=sample_rate))
+        return replace(one, features=partial(log_mel, one.path, sample_rate=sample_rate))
     if isinstance(features, (str, os.PathLike)):
         stem = Path(one.name).stem
-        for ending in (".npz", ".npy", ".parquet", ".pq"):
-            place = Path(features) / f"{stem}{ending}"
-            if place.is_file():
-                return replace(one, features=partial(load_features, place, hop=hop))
+        places = [Path(features) / f"{stem}{ending}" for ending in (".npz", ".npy", ".parquet", ".pq")]
+        if place := next((path for path in places if path.is_file()), None):
+            return replace(one, features=partial(load_features, place, hop=hop))
         raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
     value = features.get(one.name)
     if value is None:

@@ -15,7 +15,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,7 @@ _KINDS: dict[str, Any] = {
 }  # fmt: skip
 
 _UNDONE = select(ACTIONS.c.detail).where(ACTIONS.c.kind == "undo", ACTIONS.c.detail.is_not(None))
+_STANDING = select(ANSWERS).where(ANSWERS.c.answer.not_in(_UNDONE)).order_by(ANSWERS.c.number)
 
 
 class StoreTrouble(WeaklyError, OSError):
@@ -241,8 +242,7 @@ class Store:
         numbers = ("onset", "offset", "event_fraction", "recording_length")
         frame = frame.astype({**dict.fromkeys(numbers, float), "round": int, "repeat": int, "calibration": bool})
         for column in ("query", "recording", "label", "method"):
-            wrong = [value for value in frame[column] if not isinstance(value, str)]
-            if wrong:
+            if wrong := [value for value in frame[column] if not isinstance(value, str)]:
                 raise ValueError(f"a query has the {column} {shortened(wrong[0])}")
         for query, name, onset, offset in frame[["query", "recording", "onset", "offset"]].itertuples(index=False):
             end = recordings[name]["seconds"] if name in recordings else 1e300
@@ -251,9 +251,7 @@ class Store:
         answers = [
             Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
                    str(row.answered or ""), str(row.source or ""), str(row.answer))
-            for row in connection.execute(
-                select(ANSWERS).where(ANSWERS.c.answer.not_in(_UNDONE)).order_by(ANSWERS.c.number)
-            )
+            for row in connection.execute(_STANDING)
         ]  # fmt: skip
         return CampaignState(settings, recordings, frame, answers)
 
@@ -271,24 +269,24 @@ class Store:
             if "tool" in held and settings.get("tool") not in (None, before.settings["tool"]):
                 connection.execute(SETTINGS.delete().where(SETTINGS.c.name == "tool"))  # the latest one is used
                 held.remove("tool")
-            _insert(connection, SETTINGS, [
-                {"name": name, "value": json.dumps(value)} for name, value in settings.items() if name not in held
-            ])  # fmt: skip
-            _insert(connection, RECORDINGS, [
-                {"recording": name, "seconds": one["seconds"], "path": one["path"], "relative": one["relative"]}
-                for name, one in recordings.items() if name not in before.recordings
-            ])  # fmt: skip
+            said = [{"name": name, "value": json.dumps(value)} for name, value in settings.items() if name not in held]
+            known = [
+                {"recording": name, **{each: one[each] for each in ("seconds", "path", "relative")}}
+                for name, one in recordings.items()
+                if name not in before.recordings
+            ]
+            for table, rows in ((SETTINGS, said), (RECORDINGS, known)):
+                if rows:
+                    connection.execute(table.insert(), rows)
             new = queries[~queries["query"].isin(set(before.queries["query"]))].drop_duplicates("query")
             self.ask(new.to_dict("records"), connection)
             return self.state(connection)
 
     def ask(self, rows: Iterable[Mapping[Any, Any]], connection: Connection) -> None:
         """Add queries that are not there yet, in their order."""
-        number = _next(connection, QUERIES)
-        _insert(connection, QUERIES, [
-            {"number": number + k, **{str(name): _plain(value) for name, value in row.items()}}
-            for k, row in enumerate(rows)
-        ])  # fmt: skip
+        named = ({str(name): _plain(value) for name, value in row.items()} for row in rows)
+        if numbered := [{"number": number, **row} for number, row in enumerate(named, _next(connection, QUERIES))]:
+            connection.execute(QUERIES.insert(), numbered)
 
     def act(self, connection: Connection, **action: Any) -> None:
         """Add what an annotator did: action (its id), query, annotator, kind, detail, acted."""
@@ -299,12 +297,12 @@ class Store:
         if connection is None:
             with self._told(), self._engine.connect() as own:
                 return self.news(after, own)
+        found = {}
         # The other way round than they are written, so that whatever a row names is among the rows.
-        return {
-            table.name: list(connection.execute(
-                select(table).where(table.c.number > after[table.name]).order_by(table.c.number)
-            )) for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after
-        }  # fmt: skip
+        for table in (table for table in (ACTIONS, ANSWERS, QUERIES) if table.name in after):
+            newer = select(table).where(table.c.number > after[table.name]).order_by(table.c.number)
+            found[table.name] = list(connection.execute(newer))
+        return found
 
     def setting(self, name: str, value: Any = None, *, anew: bool = False) -> Any:
         """The setting of this name: what is there, else this value, which is kept; ``anew``: this value in any case.
@@ -331,24 +329,20 @@ class Store:
             pairs = [(group, old, given)]
             if isinstance(given, Mapping):
                 if not isinstance(old, Mapping):
-                    raise InvalidInput(
-                        f"{self.name}: the campaign's settings hold the {group} {shortened(old)}: damaged?"
-                    )
+                    what = f"the campaign's settings hold the {group} {shortened(old)}"
+                    raise InvalidInput(f"{self.name}: {what}: damaged?")
                 pairs = [(name, old[name], value) for name, value in given.items() if name in old]
             differing = [(name, first, second) for name, first, second in pairs if not _agree(first, second)]
             if differing and group != "tool":
                 here = ", ".join(f"{name} {_words(first)}" for name, first, _ in differing)
                 asked = ", ".join(f"{name} {_words(second)}" for name, _, second in differing)
-                raise InvalidInput(
-                    f"{self.name} belongs to a campaign with {here}; {asked} was asked for, and a folder holds one "
-                    "campaign: give another folder"
-                )
+                why = "was asked for, and a folder holds one campaign: give another folder"
+                raise InvalidInput(f"{self.name} belongs to a campaign with {here}; {asked} {why}")
         for name, one in recordings.items():
             seconds = before.recordings.get(name, one)["seconds"]
             if abs(seconds - one["seconds"]) > 1e-6:
-                raise InvalidInput(
-                    f"{self.name}: recording {name!r} has {seconds:g} s in this campaign, and {one['seconds']:g} s now"
-                )
+                lengths = f"{seconds:g} s in this campaign, and {one['seconds']:g} s now"
+                raise InvalidInput(f"{self.name}: recording {name!r} has {lengths}")
 
     def tell(self, answers: Iterable[Answer], connection: Connection | None = None) -> int:
         """Add the answers that are new; how many.
@@ -389,12 +383,10 @@ class Store:
             held.add(name)
             for place in places:
                 latest[place] = one.present
-            rows.append({
-                "number": number, "answer": name, "query": one.query, "present": _plain(one.present),
-                "annotator": one.annotator, "seconds": _plain(one.seconds), "answered": one.answered,
-                "source": one.source,
-            })  # fmt: skip
-        _insert(connection, ANSWERS, rows)
+            said = {name: _plain(value) for name, value in asdict(one).items() if name != "id"}
+            rows.append({"number": number, "answer": name, **said})
+        if rows:
+            connection.execute(ANSWERS.insert(), rows)
         return len(rows)
 
     def written(self, file: str, data: bytes | None = None, *, on: Connection | None = None) -> set[str]:
@@ -457,11 +449,6 @@ def _sqlite(engine: Engine, store: Store) -> None:
 def fingerprint(data: bytes) -> str:
     """What tells two files apart."""
     return hashlib.sha256(data).hexdigest()
-
-
-def _insert(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(table.insert(), rows)
 
 
 def _next(connection: Connection, table: Table) -> int:
