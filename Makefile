@@ -24,6 +24,9 @@ GROUPS := --extra all --group test --group lint --group docs --group build
 QUICK := tests/theory tests/engine tests/model tests/base/test_symbols.py tests/base/test_results.py tests/test_rooms.py \
   tests/test_doors_agree.py tests/apps/test_web_browser.py::test_the_answer_follows_the_slider_and_is_that_of_the_function
 
+# What Python compiled of the sources is kept: every worker and every command of the tests would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test quick lint bench docs matrix resolve lock lowest clean
 
 $(BIN)/pip:

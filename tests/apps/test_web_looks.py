@@ -73,9 +73,12 @@ def too_wide(page, width):
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_audioset_fits(page, address, real_data):
+def test_audioset_fits(page, address, real_data, tmp_path):
+    """All classes and their names; of each the first few events."""
     page = choose(page, address, "/m/0jbk")
-    path = real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv"
+    whole = pd.read_csv(real_data / "audioset_strong/audioset_strong_eval_top110classes_downloaded.tsv", sep="\t")
+    path = tmp_path / "audioset.tsv"
+    whole.groupby(whole.columns[-1], sort=False).head(6).to_csv(path, sep="\t", index=False)
     for tab in ("evaluate", "plan", "audit"):
         load(page, tab, path)
         assert {width: too_wide(page, width) for width in WIDTHS} == dict.fromkeys(WIDTHS, ())

@@ -174,7 +174,7 @@ def filled(tmp_path_factory):
     machine code holds."""
     cache = tmp_path_factory.mktemp("cache")
     with ThreadPoolExecutor(2) as pool:
-        orders = [("grid", "rule"), ("rule", "grid")]
+        orders = [("rule", "grid"), ("grid",)]
         (one, names), (two, others) = pool.map(lambda order: ask(*order, cache=cache, code=COMPILED), orders)
     return cache, [one, two], names + others
 
