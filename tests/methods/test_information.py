@@ -12,7 +12,6 @@ from weakly.methods.change_point import signal_of
 from weakly.methods.information import Information, Stretch
 from weakly.model.intervals import Features
 from weakly.posterior import particle_kernels as kernels
-from weakly.posterior import particle_moves as moves
 from weakly.posterior import particles
 from weakly.posterior.particles import NO_SIGNAL, ParameterPrior, particle_posterior
 from weakly.studies.queries.campaign import Campaign
@@ -101,8 +100,9 @@ def test_moves_leave_the_prior_as_it_is(monkeypatch):
     starts, ends, own = (np.pad(x, ((0, 0), (0, 5))) for x in (first.starts, first.ends, first.own))
     count, numbers = first.count.copy(), first.numbers.copy()
     before = count.mean(), (ends - starts).sum(axis=1).mean()
-    moves.move(np.random.default_rng(1), starts, ends, own, count, numbers, np.array([[4.0, 6.0]]), np.array([1.0]),
-               unsure, np.array([0]), 0.0, 20.0, 20.0, CERTAIN.prior, NO_SIGNAL, np.full(10, 0.01), 20.0)  # fmt: skip
+    given = np.array([[4.0, 6.0]]), np.array([1.0]), unsure, np.array([0])
+    how = *given, 0.0, 20.0, 20.0, CERTAIN.prior, NO_SIGNAL, np.full(10, 0.01), 20.0
+    particles.moved(np.random.default_rng(1), starts, ends, own, count, numbers, *how)
     within = np.arange(starts.shape[1]) < count[:, None]
     busy = np.where(within, ends - starts, 0.0)
     assert count.mean() == pytest.approx(before[0], abs=0.06)

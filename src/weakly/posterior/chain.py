@@ -181,9 +181,7 @@ class Prepared:
         chain = self._chain(renewal)
         logs = np.array([kernels.forward(chain, runs)[2] for runs in self.runs])
         top = float(logs.max())
-        if not math.isfinite(top):
-            return -math.inf
-        return self._level + top + math.log(float(np.exp(logs - top).mean()))
+        return self._level + top + math.log(float(np.exp(logs - top).mean())) if math.isfinite(top) else -math.inf
 
     def posterior(self, renewal: Renewal | Uncertain) -> Posterior:
         """The posterior under a process of events on the same steps, or under several with given chances."""
@@ -240,8 +238,7 @@ class Posterior(TimelinePosterior):
     @cached_property
     def active(self) -> Array:
         """P(an event is under way), per step."""
-        share: Array = np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0)
-        return share
+        return np.asarray(np.clip(self._mean([run.active for run in self.runs]), 0.0, 1.0))
 
     @cached_property
     def counts(self) -> Array:
@@ -280,8 +277,7 @@ class Posterior(TimelinePosterior):
             further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
             none = kernels.unsatisfied(run.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row])
-        mean: Array = np.clip(self._mean(chances), 0.0, 1.0)
-        return mean
+        return np.asarray(np.clip(self._mean(chances), 0.0, 1.0))
 
     def present(self, segments: Any, *, who: int = 0) -> Array:
         """P(the answer will be present), for many further segments."""
@@ -396,16 +392,7 @@ def prepare(
     return Prepared(length, grid, everybody, tuple(combinations), tuple(runs), evidence)
 
 
-def posterior(
-    segments: Any,
-    present: Any,
-    *,
-    renewal: Renewal | Uncertain,
-    recording_length: float,
-    annotator: Any = None,
-    annotators: Sequence[str] | None = None,
-    evidence: Array | None = None,
-) -> Posterior:
+def posterior(segments: Any, present: Any, *, renewal: Renewal | Uncertain, **how: Any) -> Posterior:
     """The posterior of one recording's timeline, given queries and their answers.
 
     Parameters
@@ -427,5 +414,4 @@ def posterior(
     >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
     (1.048, 0.912)
     """
-    how: Any = {"recording_length": recording_length, "annotator": annotator, "annotators": annotators}
-    return prepare(segments, present, renewal=renewal, evidence=evidence, **how).posterior(renewal)
+    return prepare(segments, present, renewal=renewal, **how).posterior(renewal)

@@ -78,7 +78,7 @@ class ClassPosterior:
     recordings: tuple[RecordingPosterior, ...]
     log_likelihood: float
     slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
-    check: Mapping[str, float] = field(default_factory=dict)  # p-values of :mod:`.predictive`
+    check: Mapping[str, float] = field(default_factory=dict)  # p-values of :func:`.class_answers.check`
     calibration: Calibration | None = None  # of a detector's scores
 
     def timeline(self, one: RecordingPosterior) -> Posterior:
@@ -223,10 +223,10 @@ class ClassPosterior:
         every = self.recordings
         values = {word: np.array([getattr(one, word) for one in every]) for word in WORDS[:2]}
         drawn = {word: np.stack([getattr(one, f"{word}_draws") for one in every], axis=1) for word in WORDS[:2]}
-        rows = zip(every, self._rows(values, drawn, np.array([one.length for one in every])))
+        rows = self._rows(values, drawn, np.array([one.length for one in every]))
         return [
             {"recording": one.recording, "label": self.label, **row, "painted_seconds": duration(one.painted)}
-            for one, row in rows
+            for one, row in zip(every, rows)
         ]
 
     @cached_property

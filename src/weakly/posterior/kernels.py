@@ -4,8 +4,7 @@ Time runs in steps; boundary i lies between steps i - 1 and i. A state is a boun
 together with a mask: one bit for every query that an earlier event may have satisfied and a later one still may. From
 boundary i the timeline goes on by an empty step to i + 1 or by an event of l steps to i + l; the answers to the queries
 that this settles are a factor that stays the same over a *run* of lengths l. :func:`build` finds the reachable masks
-and the runs, once for all rates and laws of lengths; the rest (forward, backward with expected counts, samples, chances
-of further queries) is a loop over runs.
+and the runs, once for all rates and laws of lengths; the rest is a loop over runs.
 
 A query [s, e) is settled at boundary ``due``: no event that starts there or later can satisfy it. Its bit is needed
 only after ``since``. Queries of one width and criterion form a class, sorted by start; those that an event covers whole
@@ -58,7 +57,7 @@ class Runs(NamedTuple):
     target: Any  # state
     low: Any  # shortest event of the run in steps; 0: an empty step
     high: Any  # longest
-    shift: Any  # which of the shifts, or -1 for all of them
+    shift: Any  # which of the shifts, in increasing order, or -1 for all of them
     factor: Any  # chance of the answers that are settled, times the chance of the shift
 
 
@@ -128,9 +127,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
     whole = np.empty((classes, 2 * many))  # product of the answers of covered queries, if satisfied and if not
     now, before = np.zeros(many), np.zeros(many)  # the factor of what lies to the right of i
     now_bits, bits_before = np.zeros((many, 2), np.int64), np.zeros((many, 2), np.int64)  # set there; met at the left
-    widest = 0.0
-    for u in shifts:
-        widest = max(widest, u)
+    widest = max(0.0, shifts[many - 1])
     for i in range(n):
         states = known[0]
         for state in range(states):  # an empty step
@@ -153,8 +150,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
                 reached[target, i + 1] = True
                 made, size = _extended(made, size), size + 1
                 _write(made[size - 1], state, target, 0, 0, -1, factor)
-        n_left, n_live = 0, 0
-        most = min(longest, n - i)
+        n_left, n_live, most = 0, 0, min(longest, n - i)
         for k in range(classes):
             j = first_after(ask.due, ask.stops[k], ask.stops[k + 1], i)
             while j < ask.stops[k + 1] and ask.start[j] < i + widest - _TOUCH:
@@ -171,8 +167,7 @@ def build(n: int, longest: int, shifts: Any, ask: Questions, room: int) -> Any:
                 n_live += 1
         begun, due_before = 0, -1
         for l in range(1, most + 2):  # one more, to write the last run
-            ip = i + l
-            due = 0
+            ip, due = i + l, 0
             for c in range(n_left):
                 due |= (1 << c) if ask.due[left[c, 0]] <= ip else 0
             same = l <= most and due == due_before
@@ -259,8 +254,7 @@ def _weigh(chain: Chain, i: int, room: Any) -> Any:
 
 @kernel
 def _leave(chain: Chain, value: Any, at: int, i: int, leave: Any) -> float:
-    """Fill in what goes on from boundary i, which ``value`` holds at ``at``, as an empty step of each kind, and last as
-    an event; the greatest value."""
+    """The greatest value; fills in what goes on from boundary i (``value`` at ``at``) by kind, last in events."""
     rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
     idle = 1.0 if len(chain.idle) == 0 else chain.idle[i]
     top = 0.0
@@ -322,10 +316,8 @@ def forward(chain: Chain, runs: Runs) -> Any:
 
 @kernel
 def backward(chain: Chain, runs: Runs, value: Any, power: Any, log_likelihood: float) -> Any:
-    """Backward value and power, P(active) per step, moves, and events by kind (inner, at an end) and length.
-
-    Moves are expected numbers as in ``Chain.go``, with that of beginnings in each row as a last column. Events that
-    fill the recording stand in row 1 at length n.
+    """Backward value and power, P(active) per step, moves (expected numbers as in ``Chain.go``, and of beginnings in a
+    last column), and events by kind (inner, at an end) and length; those that fill the recording at an end, length n.
     """
     n, longest, states = chain.n, len(chain.inner) - 1, len(runs.masks)
     rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
@@ -465,8 +457,8 @@ def unsatisfied(
     n, longest, states = chain.n, len(chain.inner) - 1, len(runs.masks)
     rows, kinds, many = chain.go.shape[0], chain.go.shape[1] - 1, len(chain.shifts)
     chance = np.zeros(len(further.start))
-    free = np.empty((many + 1, longest + 1))  # 1 where an event does not satisfy the query; last, the mean over shifts
     room, leave = np.zeros(longest + 1), np.zeros((kinds + 1, states))
+    free = np.empty((many + 1, longest + 1))  # 1 where an event does not satisfy the query; last, the mean over shifts
     for k in range(len(further.stops) - 1):
         for j in range(further.stops[k], further.stops[k + 1]):
             since, due = further.since[j], further.due[j]

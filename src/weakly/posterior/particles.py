@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from ..model.intervals import Intervals
 from . import particle_kernels as kernels
-from . import particle_moves as moves
 from .particle_kernels import LEAST_CRITERION, MOST, NAMES
 from .renewal import Array, TimelinePosterior, entropy
 
@@ -36,6 +35,7 @@ _COMPARED = 200  # segments
 _KEPT = 256_000_000  # bytes of beliefs in memory
 MARK = 16  # answers after which a belief is kept, also when it is gone on from
 EXPECTED = 0.25  # the chance of a present answer below which nothing is expected
+_EVENTS = 14.0  # of a particle, beyond which there are no more moves
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
 
 
@@ -234,8 +234,9 @@ class ParticlePosterior(TimelinePosterior):
     def active(self) -> Array:
         """P(an event is under way), per step."""
         step = (self.high - self.low) / _STEPS
-        share = kernels.cover(self.starts, self.ends, self.count, self.weight, self.low, step, _STEPS)
-        return np.clip(np.asarray(share, dtype=np.float64), 0.0, 1.0)
+        share = np.empty(_STEPS + 1)
+        kernels.cover(self.starts, self.ends, self.count, self.weight, self.low, step, share)
+        return np.clip(share[:_STEPS], 0.0, 1.0)
 
     @property
     def n_events(self) -> float:
@@ -328,8 +329,8 @@ class ParticlePosterior(TimelinePosterior):
             power[-1] = 1 - left
             scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
             effort = _EFFORT if part == 1.0 or left > 1e-9 else _MORE * _EFFORT  # few particles became many
-            moves.move(rng, starts, ends, own, count, numbers, segments, given, power, yes, self.low, self.high,
-                       self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
+            moved(rng, starts, ends, own, count, numbers, segments, given, power, yes, self.low, self.high,
+                  self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
             if left > 1e-9:
                 log = kernels.likelihood(
                     starts, ends, own, count, numbers, segment[0], segment[1], present, self.recording_length
@@ -418,6 +419,16 @@ _kept: OrderedDict[bytes, ParticlePosterior] = OrderedDict()
 _lock = threading.Lock()
 
 
+def moved(rng: Any, starts: Array, ends: Array, own: Array, count: Any, numbers: Array, *how: Any) -> None:
+    """Move all particles, in place: see :func:`.particle_kernels.move`."""
+    (*given, effort), asked, room = how, len(how[1]), starts.shape[1] + 1
+    # As many for all: more where there are more events would favour few.
+    moves = int(effort * (8 + 4 * min(count.sum() / len(count), _EVENTS)))
+    tried = (*np.empty((3, room)), np.empty(numbers.shape[1]))
+    old, fresh = (np.empty(asked, np.bool_), np.empty(asked)), (np.empty(asked, np.bool_), np.empty(asked))
+    kernels.move(rng, starts, ends, own, count, numbers, *given, moves, tried, old, (*fresh, np.empty(asked, np.int64)))
+
+
 def _first(
     low: float, high: float, recording_length: float, expected: ParameterPrior, signal: SignalPrior, n: int
 ) -> ParticlePosterior:
@@ -425,11 +436,11 @@ def _first(
     numbers = expected.draw(n, rng)
     starts, ends, own = np.zeros((3, n, MOST))
     count = np.zeros(n, np.int64)
-    moves.begin(rng, numbers, starts, ends, own, count, expected.doubt, low, high)
+    kernels.begin(rng, numbers, starts, ends, own, count, expected.doubt, low, high)
     blank = np.empty((0, 2)), np.empty(0)
     if len(signal.edge):
-        moves.move(rng, starts, ends, own, count, numbers, *blank, np.empty(0), np.empty(0, np.int64), low, high,
-                     recording_length, expected.prior, signal, SPREAD, 5 * _EFFORT)  # fmt: skip
+        moved(rng, starts, ends, own, count, numbers, *blank, np.empty(0), np.empty(0, np.int64), low, high,
+              recording_length, expected.prior, signal, SPREAD, 5 * _EFFORT)  # fmt: skip
     return ParticlePosterior(low, high, recording_length, expected, signal, *blank, starts, ends, own, count, numbers)
 
 

@@ -248,8 +248,7 @@ def steps_of(lengths: Lengths, step: float, longest: int | None = None) -> Array
     slope = np.diff(area) / step
     p = np.diff(np.append(slope, 1.0))
     p[0] += slope[0]  # lengths below one step last one
-    shares: Array = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
-    return shares
+    return np.asarray(np.maximum(p, 0.0) / np.maximum(p, 0.0).sum())
 
 
 def lengths_of_truncated_events(

@@ -113,15 +113,10 @@ def training(inference: Inference) -> Training:
     for label, part in inference.parts.items():
         prior = float(np.clip(part.renewal.density, _TINY, 1 - _TINY))
         for one in part.recordings:
-            edges, widths = one.edges, one.segments[:, 1] - one.segments[:, 0]
-            votes = [
-                FrameScores(one.segments[mine], widths[mine]).per_step(one.step, len(one.active))[0]
-                for mine in (one.present == 1, one.present != 1)
-            ]  # seconds of present and absent answers over each step
-            active = _seconds(one, one.segments)
+            active, widths = _seconds(one, one.segments), np.diff(one.segments, axis=1).ravel()
             asked.append(pd.DataFrame({"label": label, "segment_length": widths.round(6), "active": active,
                                        "idle": widths - active, "said": one.present}))  # fmt: skip
-            tables.append(_frames(one, label, edges, votes, prior))
+            tables.append(_frames(one, label, prior))
             clips.append(_clips(one, label))
     every = pd.concat(asked, ignore_index=True)
     every = every.assign(found=every["active"] * every["said"], inserted=every["idle"] * every["said"], n_segments=1)
@@ -172,20 +167,16 @@ def _painted(inference: Inference) -> Events:
     return Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
 
 
-def _frames(one: RecordingPosterior, label: str, edges: Any, votes: Any, prior: float) -> pd.DataFrame:
-    hard = np.where(votes[0] > votes[1], 1.0, np.where(votes[1] > votes[0], 0.0, np.nan))
+def _frames(one: RecordingPosterior, label: str, prior: float) -> pd.DataFrame:
+    widths = np.diff(one.segments, axis=1).ravel()
+    present, absent = (
+        FrameScores(one.segments[mine], widths[mine]).per_step(one.step, len(one.active))[0]
+        for mine in (one.present == 1, one.present != 1)
+    )  # seconds of answers over each step
+    hard = np.where(present > absent, 1.0, np.where(absent > present, 0.0, np.nan))
     p = np.clip(one.active, _TINY, 1 - _TINY)
     ratio = np.log(p / (1 - p)) - np.log(prior / (1 - prior))
     weight = np.where(hard == 1, one.active, np.where(hard == 0, 1 - one.active, 0.0))
-    return pd.DataFrame(
-        {
-            "recording": one.recording,
-            "label": label,
-            "onset": edges[:-1],
-            "offset": edges[1:],
-            "hard": hard,
-            "posterior": one.active,
-            "log_likelihood_ratio": ratio,
-            "weight": weight,
-        }
-    )
+    spans = {"recording": one.recording, "label": label, "onset": one.edges[:-1], "offset": one.edges[1:]}
+    numbers = {"posterior": one.active, "log_likelihood_ratio": ratio, "weight": weight}
+    return pd.DataFrame({**spans, "hard": hard, **numbers})
