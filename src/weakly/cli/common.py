@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -265,9 +265,17 @@ def deliver(
         print_result(result, most=most)
     if outlet.out is not None:
         from ..base import plot
+        from ..base.files import atomic_write
+        from ..base.results import to_json
 
         paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
-        save(outlet.out, name, result, result.tables(), paths)
+        texts = {outlet.out / f"{stem}.csv": _csv(table) for stem, table in result.tables().items()}
+        texts[outlet.out / f"{name}.json"] = to_json(result) + "\n"
+        outlet.out.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with atomic_write(path) as file:
+                file.write(text)
+        wrote(*paths, *texts)
     if outlet.report is not None:
         wrote(result.report(outlet.report, command=command or command_line()))
 
@@ -352,22 +360,19 @@ def note(text: str, *, fold: bool = True) -> None:
 
 
 def print_table(frame: Any, *, title: str | None = None) -> None:
-    """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it."""
-    print_rows(list(frame.columns), list(frame.itertuples(index=False, name=None)), title=title)
-
-
-def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | None = None) -> None:
-    """The same for plain rows, for commands that have no need of a data frame.
+    """The table on stdout, numbers to the right, in the house's formats; plain text, so labels cannot style it.
 
     On a terminal, or where COLUMNS is set, heads are words below each other and nothing is wider than a line: names are
     cut, and columns that do not fit are named instead. In another pipe every row is a line, and so are the heads.
     """
+    import textwrap
     from numbers import Number
 
     from ..base.results import format_value
     from ..base.symbols import headed
 
-    width, names = columns(), [str(name) for name in names]
+    width, names = columns(), [str(name) for name in frame.columns]
+    rows = list(frame.itertuples(index=False, name=None))
     cells = [[format_value(name, value) for name, value in zip(names, row)] for row in rows]
     spoken = [headed(name) for name in names]
     heads = [[name] for name in spoken]
@@ -378,7 +383,9 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
     used = [k for k in range(len(names)) if k not in errors.values()]
     if width is not None:
         used = [k for k in used if not cells or any(row[k] not in ("", "–") for row in cells)]
-        heads = [_head(name, [row[k] for row in cells]) for k, name in enumerate(spoken)]
+        for k, words in enumerate(spoken):  # as wide as the cells or the longest word, whichever is wider
+            size = max([6, *map(len, words.split()), *(min(len(row[k]), 16) for row in cells)])
+            heads[k] = textwrap.wrap(words, size) or [""]
     right = {k: all(row[k] is None or isinstance(row[k], Number) for row in rows) for k in used}
     sizes = {k: max(map(len, [*heads[k], *(row[k] for row in cells)])) for k in used}
     left = used if width is None else _fitting(sizes, right, width)
@@ -395,14 +402,6 @@ def print_rows(names: list[str], rows: list[tuple[Any, ...]], *, title: str | No
     if len(left) < len(used):
         missing = ", ".join(spoken[k] for k in used if k not in left)
         say(f"More columns in --json or a wider terminal: {missing}.")
-
-
-def _head(words: str, cells: list[str]) -> list[str]:
-    """The lines of a column's head: as wide as its cells or its longest word, whichever is wider."""
-    import textwrap
-
-    size = max([6, *(len(word) for word in words.split()), *(min(len(cell), 16) for cell in cells)])
-    return textwrap.wrap(words, size) or [""]
 
 
 def _fitting(sizes: dict[int, int], right: dict[int, bool], width: int) -> list[int]:
@@ -434,28 +433,12 @@ def wrote(*paths: Path) -> None:
         note(f"wrote {path}", fold=False)
 
 
-def save(out: Path, name: str, document: Any, tables: Mapping[str, Any], paths: Sequence[Path]) -> None:
-    """Write the document as JSON and the tables as CSV, and tell of them and of the figures written before.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets themselves do.
-    """
-    from ..base.files import atomic_write
-    from ..base.results import to_json
-
-    out.mkdir(parents=True, exist_ok=True)
-    texts = {f"{each}.csv": _no_formulas(table).to_csv(index=False) for each, table in tables.items()}
-    texts[f"{name}.json"] = to_json(document) + "\n"
-    for each, text in texts.items():
-        with atomic_write(out / each) as file:
-            file.write(text)
-    wrote(*paths, *(out / each for each in texts))
-
-
-def _no_formulas(table: Any) -> Any:
-    """The table with an apostrophe before every text that starts like a formula; numbers stay numbers."""
+def _csv(table: Any) -> str:
+    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe before it, as there."""
 
     def tame(value: Any) -> Any:
         return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
     texts = [name for name, kind in table.dtypes.items() if kind.kind not in "biufM"]
-    return table.assign(**{name: table[name].astype(object).map(tame) for name in texts}).rename(columns=tame)
+    tamed = table.assign(**{name: table[name].astype(object).map(tame) for name in texts}).rename(columns=tame)
+    return str(tamed.to_csv(index=False))

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from .common import (
-    Outlet,
-    command,
-    command_line,
-    deliver,
-    fresh,
-    option,
-    print_json,
-    print_rows,
-    print_table,
-    say,
-    wrote,
-)
+from .common import Outlet, command, command_line, deliver, fresh, option, print_json, print_table, say, wrote
 
 _HELP = """Plan the labeling of the bundled example and write its report.
 
@@ -91,29 +80,20 @@ def reproduce(
     from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
 
+    import pandas as pd
+
     from ..apps.paper import reproduce as run
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
-        found = run(
-            out=outlet.out,
-            only=only or None,
-            quick=quick,
-            seed=seed,
-            nigens=nigens,
-            audioset=audioset,
-            annotations=annotations or None,
-            dcase2017=dcase2017,
-            executor=executor,
-            progress=not outlet.json,
-            command=command_line(),
-        )
+        data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None, "dcase2017": dcase2017}
+        how: Any = {"executor": executor, "progress": not outlet.json, "command": command_line()}
+        found = run(out=outlet.out, only=only or None, quick=quick, seed=seed, **data, **how)
     if outlet.json:
         print_json(found)
     else:
         if found.claims:
             say(f"{found.summary}\n")
-            rows = [(name, *row.values()) for name, row in found.counts.items()]
-            print_rows(["claims", *found.counts["all"]], rows)
+            print_table(pd.DataFrame(found.counts).T.rename_axis("claims").reset_index())
             frame = found.to_frame()
             listed = frame if verbose else frame[frame["verdict"] != "holds"]
             say()
