@@ -17,9 +17,8 @@ import weakly as wk
 from weakly.engine.scoring import score
 from weakly.engine.tally import MEAN, TP, Tally
 from weakly.model.answer_model import AnswerModels
-from weakly.model.intervals import EventArrays
+from weakly.model.intervals import Edge, EventArrays, Placement
 from weakly.model.lengths import Lengths
-from weakly.model.placement import Edge, Placement
 from weakly.studies.simulate import World
 
 from .prototype import grid, random_phase

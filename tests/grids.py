@@ -7,7 +7,7 @@ from scipy import stats
 from weakly.engine import grid
 from weakly.engine.tally import EXPOSURE, SCORES
 from weakly.model.annotator import Annotator
-from weakly.model.placement import Edge, Placement
+from weakly.model.intervals import Edge, Placement
 
 EV3 = [(1.0, 2.2), (2.9, 3.3), (7.0, 9.5)]
 CRITERIA = [1e-3, 0.1, 0.3, 0.45, 0.5, 0.8, 0.9, 1.0]

@@ -30,8 +30,7 @@ from weakly.methods import Fixed, Windows
 from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.methods.information import Information
 from weakly.model.annotator import Annotator, PresenceRule
-from weakly.model.intervals import EventArrays
-from weakly.model.placement import window_counts, window_starts
+from weakly.model.intervals import EventArrays, window_counts, window_starts
 from weakly.studies.evaluate.clips import clip_labels, compare_rules
 from weakly.studies.plan.pilot import Pilot
 

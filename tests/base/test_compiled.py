@@ -298,11 +298,11 @@ def high(x):
 @pytest.fixture
 def patience(monkeypatch):
     """Sets how long every kernel may take in Python: not at all, or as long as it likes."""
-    from weakly.engine import grid, means, scoring, sweep, tally, voting
+    from weakly.engine import exact, grid, scoring, sweep, tally, voting
     from weakly.methods import bisection, model
-    from weakly.model import detection
+    from weakly.model import detection, intervals
 
-    rooms = (compiled, detection, grid, means, scoring, sweep, tally, voting, bisection, model)
+    rooms = (compiled, detection, intervals, exact, grid, scoring, sweep, tally, voting, bisection, model)
     found = {id(one): one for room in rooms for one in vars(room).values() if isinstance(one, compiled.Kernel)}
 
     def chosen(seconds):

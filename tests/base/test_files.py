@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from weakly.base.errors import InvalidInput
-from weakly.base.files import atomic_write, inputs_kept, is_input
+from weakly.base.results import atomic_write, inputs_kept, is_input
 from weakly.cli import main
 
 TABLE = "filename\tonset\toffset\tevent_label\na.wav\t1\t2\tdog\nb.wav\t3\t4\tdog\n"

@@ -17,8 +17,7 @@ from weakly.base.errors import InvalidInput
 from weakly.engine import exact, voting
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.answer_model import AnswerModels
-from weakly.model.intervals import EventArrays
-from weakly.model.placement import Edge, Placement
+from weakly.model.intervals import Edge, EventArrays, Placement
 
 
 def at_random(timelines, width, who, *, edge="truncate", means=True):

@@ -13,8 +13,7 @@ from weakly.engine import voting
 from weakly.engine.tally import SCORES
 from weakly.model.annotator import Annotator
 from weakly.model.answer_model import AnswerModels
-from weakly.model.intervals import EventArrays
-from weakly.model.placement import Edge, Placement
+from weakly.model.intervals import Edge, EventArrays, Placement
 
 
 @given(

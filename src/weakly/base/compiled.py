@@ -5,12 +5,11 @@ in Python, within a patience of seconds that is short where its machine code is 
 up, what it wrote is put back, and numba does it and all that follow. Both give the same bits: a kernel that calls what
 NumPy may round differently (exp, powers) is compiled at once.
 
-numba's own cache is not used as it is, for three reasons. Its key watches one file, so a kernel that calls a changed
-kernel of another file would come from the old cache, and an edit beside a kernel compiles it anew: here the key holds
-the kernel's code, that of every kernel that it calls, and the constants that they read. Its index is
-read, changed and written by each process, so two that compile at once can give one file name to two signatures: here
-each file is named after its key. And a file cut short raises for ever: here a file that does not match its own checksum
-is compiled anew.
+numba's own cache is not used as it is, for three reasons. Its key watches one file: here it holds the kernel's code,
+that of every kernel that it calls, and the constants that they read, so that a change of any of them compiles anew and
+an edit beside them does not. Its index is read, changed and written by each process, so two that compile at once can
+give one file name to two signatures: here each file is named after its key. And a file cut short raises for ever: here
+a file that does not match its own checksum is compiled anew.
 
 Nothing that numba builds as a closure may be called in a kernel, above all no sort of NumPy's: the machine code of a
 closure is named by a number that counts within one process, so two kernels kept by two processes can carry the same
@@ -117,15 +116,19 @@ class _Files:
     def __init__(self, folder: str, name: str, depends: Callable[[], str]) -> None:
         self._folder, self._name, self._depends = Path(folder), name, cache(depends)
 
+    @cached_property
+    def _stem(self) -> str:
+        return f"{self._name}-{self._depends()[:12]}."
+
     def _path(self, key: Any) -> Path:
         # a named tuple by its fields and by the home of its class, which the kept code names
         tuples = [(getattr(part, "fields", None), getattr(part, "instance_class", None)) for part in key[0]]
         digest = hashlib.sha256(f"{self._depends()} {key} {tuples}".encode()).hexdigest()
-        return self._folder / f"{self._name}-{self._depends()[:12]}.{digest[:24]}.nbc"
+        return self._folder / f"{self._stem}{digest[:24]}.nbc"
 
     def kept(self) -> Iterator[Path]:
         """The machine code that is kept, one file per signature."""
-        return self._folder.glob(f"{self._name}-{self._depends()[:12]}.*.nbc")
+        return self._folder.glob(f"{self._stem}*.nbc")
 
     def load(self, key: Any) -> Any:
         try:
@@ -150,14 +153,9 @@ class _Files:
                 os.unlink(temporary)
             raise
         for old in self._folder.glob(f"{self._name}-*.nbc"):
-            if not old.name.startswith(f"{self._name}-{self._depends()[:12]}."):
+            if not old.name.startswith(self._stem):
                 with suppress(OSError):
                     old.unlink()
-
-    def flush(self) -> None:
-        for path in self._folder.glob(f"{self._name}-*.nbc"):
-            with suppress(OSError):
-                path.unlink()
 
 
 @cache
@@ -225,7 +223,9 @@ class Kernel:
         if getattr(_running, "steps", None) is not None:
             return self._python(*args)
         if self._left is None:
-            self._left = self._patience()
+            is_kept = self._files is not None and next(self._files.kept(), None) is not None
+            at_once = (is_kept and "numba" in sys.modules) or not _same_in_python(self)
+            self._left = 0.0 if at_once else PATIENCE[is_kept]
         if self._left > 0:
             arrays = list(_arrays(args))
             if sum(array.size for array in arrays) <= _SMALL:
@@ -233,9 +233,9 @@ class Kernel:
                 begun, _running.steps = thread_time(), _STEPS
                 try:
                     with np.errstate(all="ignore"):
-                        found = self._python(*args)
+                        result = self._python(*args)
                     self._left -= thread_time() - begun
-                    return found.item() if isinstance(found, np.generic) else found
+                    return result.item() if isinstance(result, np.generic) else result
                 except Exception:  # it takes long, or divides by zero: machine code does it
                     for array, values in before:
                         array[...] = values
@@ -243,12 +243,6 @@ class Kernel:
                     _running.steps = None
             self._left = 0.0
         return self.compiled(*args)
-
-    def _patience(self) -> float:
-        if not _same_in_python(self):
-            return 0.0
-        is_kept = self._files is not None and next(self._files.kept(), None) is not None
-        return 0.0 if is_kept and "numba" in sys.modules else PATIENCE[is_kept]
 
     @cached_property
     def _files(self) -> _Files | None:

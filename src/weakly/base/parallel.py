@@ -130,8 +130,8 @@ def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[A
                 raise
             future = executor.submit(function, *chunk)
     pending.popleft()
-    found: T = result
-    return found
+    answer: T = result
+    return answer
 
 
 def _result(executor: Executor, future: Any) -> Any:
@@ -164,8 +164,7 @@ def worker_count(executor: Executor) -> int:
     """How many chunks the executor can work on at once, as far as it tells."""
     client = getattr(executor, "_client", None)
     if client is not None and hasattr(client, "nthreads"):  # Dask
-        found: int = max(1, sum(client.nthreads().values()))
-        return found
+        return max(1, int(sum(client.nthreads().values())))
     return int(getattr(executor, "_max_workers", 0)) or cpu_count()
 
 

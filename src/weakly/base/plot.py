@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .files import atomic_write
+from .results import atomic_write
 from .symbols import SYMBOLS, plain_name
 
 if TYPE_CHECKING:

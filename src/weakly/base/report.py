@@ -13,9 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from .files import atomic_write
 from .plot import style
-from .results import Finding, format_value, safe_label
+from .results import Finding, atomic_write, format_value, safe_label
 from .symbols import definition, headed
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""How results leave the house: plain numbers for JSON, the same words everywhere."""
+"""How results leave: plain numbers for JSON, the same words everywhere, and files that are there whole or not at all.
+
+What is written appears when it is complete, and never over an input.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,15 @@ import dataclasses
 import json
 import math
 import operator
+import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
@@ -17,13 +26,8 @@ from .symbols import SYMBOLS, check, choice
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
-    "overlap_accuracy",
-    "overlap_accuracy_per_recording",
-    "recording_accuracy",
-    "precision",
-    "recall",
-    "event_recall",
-    "wrong_time",
+    *("overlap_accuracy", "overlap_accuracy_per_recording", "recording_accuracy"),
+    *("precision", "recall", "event_recall", "wrong_time"),
 )
 #: Those that closed forms give too, as people read them: event recall beside accuracy.
 WORDS = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy", "wrong_time")
@@ -35,30 +39,21 @@ def to_jsonable(value: Any) -> Any:
     >>> to_jsonable({"a": np.float64(0.5), "b": np.array([1, 2]), "c": float("nan")})
     {'a': 0.5, 'b': [1, 2], 'c': None}
     """
-    kind = type(value)  # the usual kinds first: results hold thousands of them
-    if kind is float:
-        return value if math.isfinite(value) else None
-    if kind in (str, int, bool, type(None)):
+    if isinstance(value, float):  # the usual kinds first: results hold thousands of them
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
         return value
+    if isinstance(value, np.ndarray | np.generic):
+        return to_jsonable(value.tolist())
+    if hasattr(value, "iloc") and hasattr(value, "columns"):  # a data frame: one dict per row
+        return [to_jsonable(row) for row in value.to_dict(orient="records")]
     if hasattr(value, "to_dict") and not hasattr(value, "iloc"):
         return to_jsonable(value.to_dict())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {str(key): to_jsonable(item) for key, item in value.items()}
-    if hasattr(value, "iloc") and hasattr(value, "columns"):  # a data frame: one dict per row
-        return [to_jsonable(row) for row in value.to_dict(orient="records")]
-    if isinstance(value, np.ndarray):
-        return to_jsonable(value.tolist())
-    if isinstance(value, (list, tuple, set)):
-        return [to_jsonable(item) for item in value]
-    if isinstance(value, np.generic):
-        return to_jsonable(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    return str(value)
+    return [to_jsonable(item) for item in value] if isinstance(value, list | tuple | set) else str(value)
 
 
 def to_json(value: Any) -> str:
@@ -92,10 +87,9 @@ def format_value(name: str, value: Any) -> str:
         return percent(number)
     if any(word in str(name) for word in _SCORES):
         return f"{number:.{_decimals(number, 3)}f}".replace("-0.000", "0.000")  # what is left of a sum has no sign
-    whole = number == round(number) and abs(number) < 1e15
-    if whole or (str(name).startswith(_COUNTS) and abs(number) >= 10):  # a few are expected numbers: 0.3 events
-        return f"{number:,.0f}"
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+    is_whole = number == round(number) and abs(number) < 1e15
+    is_count = str(name).startswith(_COUNTS) and abs(number) >= 10  # a few are expected numbers: 0.3 events
+    return f"{number:,.0f}" if is_whole or is_count or abs(number) >= 100 else f"{number:.3g}"
 
 
 def format_length(value: float) -> str:
@@ -106,10 +100,13 @@ def format_length(value: float) -> str:
     """
     if value <= 0 or not math.isfinite(value):
         return f"{value:g}"
-    places = max(0, 2 - math.floor(math.log10(value)) - (1 if value < 10 else 0))
-    if 1 <= value < 10:
-        places = 2
-    text = f"{value:,.{min(places, 12)}f}"
+    size = math.floor(math.log10(value))
+    return _without_zeros(value, 2 if size == 0 else min(12, max(0, 2 - size - (size < 0))))
+
+
+def _without_zeros(value: float, places: int) -> str:
+    """The number with at most so many decimals."""
+    text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -140,9 +137,7 @@ def percent(value: float, *, exact: bool = False) -> str:
     if not math.isfinite(share):
         return "–"
     share = share if abs(share) > 1e-7 else 0.0  # what is left of a sum
-    places = 10 if exact else _decimals(share, 1 if abs(share) < 10 else 0, 100.0)
-    said = f"{share:,.{places}f}"
-    return f"{said.rstrip('0').rstrip('.') if '.' in said else said} %"
+    return f"{_without_zeros(share, 10 if exact else _decimals(share, 1 if abs(share) < 10 else 0, 100.0))} %"
 
 
 def points(value: float) -> str:
@@ -162,8 +157,8 @@ def hours(seconds: float) -> str:
     """
     size, word = next((pair for pair in ((3600.0, "hour"), (60.0, "minute")) if seconds >= pair[0]), (1.0, "second"))
     value = seconds / size
-    said = f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-    return f"{said} {word}{'' if said == '1' else 's'}"
+    number = f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+    return f"{number} {word}{'' if number == '1' else 's'}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -256,13 +251,11 @@ class Condition:
         """The condition of a text such as ``event_recall<0.9``, ``Dog.precision<=50%``."""
         match = _CONDITION.fullmatch(str(text))
         try:
-            if match is None:
-                raise ValueError
-            value = float(match["value"]) / (100 if match["percent"] else 1)
+            value = float(match["value"] if match else "") / (100 if match and match["percent"] else 1)
         except ValueError as error:
-            raise InvalidInput(
-                f"{called} must look like event_recall>=0.9 or wrong_time<=2, got {str(text)!r}"
-            ) from error
+            words = f"{called} must look like event_recall>=0.9 or wrong_time<=2, got {str(text)!r}"
+            raise InvalidInput(words) from error
+        assert match is not None
         sense = "==" if match["sense"] == "=" else match["sense"]
         return cls(match["word"].replace("-", "_"), sense, value, match["label"])
 
@@ -323,3 +316,85 @@ class Condition:
         if math.isnan(value):
             raise InvalidInput(f"{self.word} of {label} is not known from these labels: {self.text!r} is not checked")
         return bool(_TESTS[self.sense](value, self.value))
+
+
+_inputs: ContextVar[set[str] | None] = ContextVar("inputs", default=None)
+_private = threading.RLock()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Files and folders that are made within this block are their owner's alone; one thread at a time is in it."""
+    with _private:
+        mask = os.umask(0o077)  # of the whole process, hence the lock
+        try:
+            yield
+        finally:
+            os.umask(mask)
+
+
+@contextmanager
+def inputs_kept() -> Iterator[None]:
+    """Within this block, a file that was given to be read is never written over: commands run in one."""
+    token = _inputs.set(set())
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def is_input(*paths: str | os.PathLike[str]) -> None:
+    """Remember that these files are read."""
+    known = _inputs.get()
+    if known is not None:
+        known.update(os.path.realpath(path) for path in paths)
+
+
+def refuse_input(path: str | os.PathLike[str]) -> None:
+    """Raise if this file, under any name, was given to be read."""
+    known = _inputs.get() or ()
+    target = os.path.realpath(path)
+    if target in known or (os.path.exists(target) and any(_same(target, each) for each in known)):
+        raise InvalidInput(f"{path}: this file is read here, so it is not written over; give another name")
+
+
+def _same(path: str, other: str) -> bool:
+    with suppress(OSError):
+        return os.path.samefile(path, other)
+    return False
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, encoding: str = "utf-8") -> Iterator[IO[Any]]:
+    """A file open for writing that takes the place of ``path`` when the block ends, and leaves nothing if it fails.
+
+    The text goes to a temporary file in the same folder, is flushed to the disk and then renamed, so that a reader
+    sees the old file or the new one and never half of either. Line ends are written as given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "a.txt") as file:
+    ...         _ = file.write("whole")
+    ...     (Path(folder) / "a.txt").read_text(), len(os.listdir(folder))
+    ('whole', 1)
+    """
+    if mode not in ("w", "wb"):
+        raise ValueError(f"mode must be 'w' or 'wb', got {mode!r}")
+    refuse_input(path)
+    # A link keeps being a link: what it points to is replaced.
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
+    text = {} if mode == "wb" else {"encoding": encoding, "newline": ""}
+    try:
+        with open(temporary, mode.replace("w", "x"), **text) as file:  # type: ignore[call-overload]
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, target.stat().st_mode & 0o7777)
+        os.replace(temporary, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)

@@ -104,8 +104,10 @@ def plain_name(word: str) -> str:
     >>> plain_name("overlap_accuracy"), plain_name("event_recall_common"), plain_name("name")
     ('accuracy near events', 'events found, common', 'name')
     """
-    if word in SYMBOLS or word == "label":
-        return "class" if word == "label" else SYMBOLS[word].plain or word.replace("_", " ")
+    if word == "label":
+        return "class"
+    if word in SYMBOLS:
+        return SYMBOLS[word].plain or word.replace("_", " ")
     known = next((name for name in SYMBOLS if word.startswith(f"{name}_")), None)
     if known is not None:
         return f"{plain_name(known)}, {word[len(known) + 1 :].replace('_', ' ')}"
@@ -156,9 +158,9 @@ def check(name: str, value: Any, *, called: str | None = None) -> Any:
     0.5
     """
     symbol, called = SYMBOLS[name], called or name
-    if isinstance(value, (str, bytes)) or value is None:
-        raise InvalidInput(f"{called} must be a number {symbol.allowed}, got {value!r}")
     try:
+        if isinstance(value, str | bytes) or value is None:
+            raise TypeError
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{called} must be a number {symbol.allowed}, got {value!r}") from error
@@ -192,10 +194,16 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
     >>> positive("spread", 2)
     2.0
     """
-    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
-    if math.isfinite(number) and (number > 0 or (zero and number == 0)):
+    number = _number(value)
+    if number > 0 or (zero and number == 0):
         return number
     raise InvalidInput(f"{name} must be a number {'>= 0' if zero else '> 0'}, got {value!r}")
+
+
+def _number(value: Any) -> float:
+    """The value, if it is one finite number; else NaN."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else math.nan
 
 
 def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, meaning: str = "") -> int:
@@ -204,8 +212,8 @@ def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, mea
     >>> whole("votes", 2.0, most=3)
     2
     """
-    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else math.nan
-    if math.isfinite(number) and number == round(number) and least <= number <= (math.inf if most is None else most):
+    number = _number(value)
+    if least <= number <= (math.inf if most is None else most) and number == round(number):
         return int(number)
     allowed = f">= {least}" if most is None else f"from {least} to {most}"
     raise InvalidInput(f"{name} must be a whole number {allowed}{meaning and f', {meaning}'}, got {value!r}")
@@ -232,26 +240,22 @@ def numbers(text: str, *, name: str) -> list[float]:
     ([1.0, 3.0], [0.0, 0.5, 1.0])
     """
     values: list[float] = []
-    for part in text.split(","):
-        pieces = part.split(":")
+    for item in text.split(","):
         try:
-            if len(pieces) == 3:
-                low, high, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
-                if count < 1:
-                    raise ValueError
-                if count > _MOST:
-                    break
-                step = (high - low) / (count - 1) if count > 1 else 0.0
-                values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
-            elif len(pieces) == 1:
-                values.append(float(part))
-            else:
+            if ":" not in item:
+                values.append(float(item))
+                continue
+            first, last, n = item.split(":")
+            low, high, count = float(first), float(last), int(n)
+            if count < 1:
                 raise ValueError
         except ValueError as error:
             raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
-    else:
-        return values
-    raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
+        if count > _MOST:
+            raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
+        step = (high - low) / (count - 1) if count > 1 else 0.0
+        values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
+    return values
 
 
 def pairs(texts: Sequence[str] | str | None, *, name: str, example: str) -> dict[str, str]:

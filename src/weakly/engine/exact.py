@@ -3,25 +3,31 @@ r"""Events -> expected accuracy over a uniformly random phase of the grid, witho
 For a grid with uniform phase the expected sum of X over segments is :math:`\frac{1}{d_q} \int X(s) ds` over window
 starts s, and every X is linear between a few events' ends, so sums replace integrals and the result is exact; a law of
 criteria is integrated on its panels (:class:`~weakly.model.criterion_law.LawTable`), to about 1e-12. The number of
-segments and the seconds heard are the expectations of the same random phase (:mod:`~weakly.model.placement`, which
+segments and the seconds heard are the expectations of the same random phase (:mod:`~weakly.model.intervals`, which
 also names the edge rules).
+
+In the mean accuracy per recording each segment weighs 1 / (number of overlapping segments), which depends on the phase
+alone. Folded modulo the segment length, its reciprocal v is a step function with two steps per stretch of overlap, and
+:math:`\int F(s)\, v(s \bmod d_q)\, ds / d_q` is a sum over pieces of the sweep.
 """
 
 from __future__ import annotations
 
+from math import log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.compiled import count_up_to, kernel, sort_together
 from ..base.errors import InvalidInput
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.detection import detection_at_random
-from ..model.intervals import EventArrays
-from ..model.placement import Edge, Placement
-from . import means as folding
+from ..model.detection import value as chance_at
+from ..model.intervals import Edge, EventArrays, Placement
 from . import sweep
 from . import tally as col
+from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, panel_end, satisfied
 
 Array = NDArray[np.float64]
 
@@ -37,18 +43,17 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
         check_circles(timelines, w)
     raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     criteria, place = who.sorted
-    where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, w, mode)
+    where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
     kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
     rows = np.empty((kept, 8))
-    first = sweep.sweep(*where, criteria, raw[:, : len(criteria[0])], base, rows)
-    rows = rows[: first[-1]]
     if who.criteria is not None:
-        if how.means:
-            folding.at_criteria(rows, first, w, folding.folded(rows, first, w), criteria, raw, base)
+        at_criteria(*where, w, mode, criteria, raw, base, rows)
         return raw[:, place], base
+    first = sweep.sweep(*where, w, mode, criteria, raw[:, :0], base, rows)
+    rows = rows[: first[-1]]
     mean = Means(w, rows, first, base) if how.means else None
-    for c, one in enumerate(who):
-        _column(raw[:, c], base, timelines, one, (w, mode, rows, first, mean))
+    for c, model in enumerate(who):
+        _column(raw[:, c], base, timelines, model, (w, mode, rows, first, mean))
     if mean is None:
         raw[..., [col.MEAN, col.FIT]] = np.nan
     return raw, base
@@ -94,15 +99,10 @@ def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, a
     starts = (0.0, timelines.lengths[owner] - w) if mode == Edge.INSIDE else None
     circle = timelines.lengths[owner] if mode == Edge.CIRCULAR else 0.0
     largest = (np.ascontiguousarray(rows[:, [sweep.START, sweep.SPAN, sweep.FRACTION0, sweep.FRACTION1]]), first)
-    found = detection_at_random(
-        who,
-        event_length=timelines.bounds[:, 1] - a,
-        segment_length=w,
-        onset=a,
-        starts=starts,
-        largest=(*largest, owner, circle),
+    chance = detection_at_random(
+        who, timelines.bounds[:, 1] - a, w, onset=a, starts=starts, largest=(*largest, owner, circle)
     )
-    raw[:, col.N_FOUND] = np.bincount(owner, weights=found, minlength=len(base))
+    raw[:, col.N_FOUND] = np.bincount(owner, weights=chance, minlength=len(base))
 
 
 class Means:
@@ -112,29 +112,350 @@ class Means:
         self.w, self.rows, self.first = w, rows, first
         n = len(base)
         flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1), np.zeros(2 * n, np.int64), 2 * np.arange(n + 1)
-        self.weights = {col.MEAN: folding.folded(rows, first, w), col.FIT: flat}  # flat: every segment weighs 1
-        self.ground, self.before = {}, {}
-        for field, weights in self.weights.items():
-            self.ground[field], self.before[field] = np.zeros((n, 3)), np.zeros(len(rows))
-            folding.grounds(rows, first, w, weights, self.ground[field], self.before[field])
-        base[:, col.N_MEETING] = self.ground[col.MEAN][:, 2]
+        self.weights = {col.MEAN: folded(rows, first, w), col.FIT: flat}  # flat: every segment weighs 1
+        self.ground = {field: grounds(rows, first, w, weights) for field, weights in self.weights.items()}
+        base[:, col.N_MEETING] = self.ground[col.MEAN][0][:, 2]
 
     def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:
         """Both means where windows that start within the spans are present."""
-        for field, weights in self.weights.items():
-            gain = np.zeros(len(raw))
-            folding.gains(self.rows, self.first, self.w, weights, self.before[field], *spans, gain)
-            raw[:, field] = self.ground[field][:, 0] + gain
+        for field, (ground, before) in self.ground.items():
+            gain = gains(self.rows, self.first, self.w, self.weights[field], before, *spans)
+            raw[:, field] = ground[:, 0] + gain
 
     def mix(self, raw: Array, low: float, rise: float) -> None:
         """Both means of one criterion with noise, from those without: linear in the chance of present."""
-        for field, ground in self.ground.items():
+        for field, (ground, _) in self.ground.items():
             absent, present, _ = ground.T
             raw[:, field] = absent + low * (present - absent) + rise * (raw[:, field] - absent)
 
     def of_law(self, raw: Array, law: Any) -> None:
         """Both means where the largest event fraction gives the chance of present."""
-        for field, weights in self.weights.items():
-            gain = np.zeros(len(raw))
-            folding.law_gains(self.rows, self.first, self.w, weights, law, gain)
-            raw[:, field] = self.ground[field][:, 0] + gain
+        for field, (ground, _) in self.ground.items():
+            raw[:, field] = ground[:, 0] + law_gains(self.rows, self.first, self.w, self.weights[field], law)
+
+
+@kernel
+def folded(rows: Any, first: Any, w: float) -> tuple[Any, Any, Any, Any]:
+    """Per recording the steps of v as rows (phase, v, integral of v, integral of phase * v), and where they begin; and
+    for each of 2^k equal parts of the segment the step in which it begins, and where these begin."""
+    n = first.shape[0] - 1
+    out = np.zeros((2 * rows.shape[0] + 2 * n, 4))
+    places = np.empty(8 * rows.shape[0] + 10 * n, np.int64)
+    at, where = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    g, p = 0, 0
+    for r in range(n):
+        ends = np.empty((first[r + 1] - first[r], 2))  # stretches of overlap
+        m = 0
+        for i in range(first[r], first[r + 1]):
+            s, t = rows[i, START], rows[i, START] + rows[i, SPAN]
+            if m > 0 and s - ends[m - 1, 1] <= 1e-12 * (abs(s) + w):
+                ends[m - 1, 1] = t
+            else:
+                ends[m, 0], ends[m, 1] = s, t
+                m += 1
+        knots = np.empty(2 * m)
+        change = np.empty(2 * m)
+        count = 0.0  # before the first knot; from the same turns as the knots, so that no rounding comes between
+        for k in range(m):
+            for side in range(2):
+                turns = np.floor(ends[k, side] / w)
+                sign = 1.0 - 2.0 * side
+                knots[2 * k + side] = min(max(ends[k, side] - turns * w, 0.0), w)
+                change[2 * k + side] = sign
+                count -= sign * turns
+        sort_together(knots, change)
+        value = 1.0 / count if count > 0.5 else 0.0
+        out[g, 1] = value
+        g += 1
+        for k in range(2 * m):
+            knot = knots[k]
+            step = knot - out[g - 1, 0]
+            total = out[g - 1, 2] + step * value
+            moment = out[g - 1, 3] + step * value * (knot + out[g - 1, 0]) / 2
+            if step > 0.0:
+                g += 1
+            count += change[k]
+            value = 1.0 / count if count > 0.5 else 0.0
+            out[g - 1, 0], out[g - 1, 1], out[g - 1, 2], out[g - 1, 3] = knot, value, total, moment
+        at[r + 1] = g
+        parts, k = 2, at[r]
+        while parts < 2 * (g - at[r]):
+            parts *= 2
+        for q in range(parts + 1):
+            while k + 1 < g and out[k + 1, 0] * parts <= q * w:
+                k += 1
+            places[p] = k - at[r]
+            p += 1
+        where[r + 1] = p
+    return out[:g], at, places[:p], where
+
+
+@kernel
+def _own(weights: Any, r: int) -> tuple[Any, Any]:
+    """The steps and places of one recording."""
+    steps, at, places, where = weights
+    return steps[at[r] : at[r + 1]], places[where[r] : where[r + 1]]
+
+
+@kernel
+def _step(steps: Any, places: Any, w: float, phase: float) -> Any:
+    """The last step that begins at this phase or before."""
+    parts = places.shape[0] - 1
+    part = min(int(phase / w * parts), parts - 1)
+    low, high = places[part], places[part + 1] + 1
+    return low + max(count_up_to(steps[low:high, 0], phase) - 1, 0)
+
+
+@kernel
+def _upto(steps: Any, places: Any, w: float, phase: float) -> tuple[float, float]:
+    """The integrals of v and of phase * v from 0 to this phase."""
+    k = _step(steps, places, w, phase)
+    x, v = steps[k, 0], steps[k, 1]
+    return steps[k, 2] + v * (phase - x), steps[k, 3] + v * (phase - x) * (phase + x) / 2
+
+
+@kernel
+def _phase(s: float, w: float) -> Any:
+    return min(max(s - np.floor(s / w) * w, 0.0), w)
+
+
+@kernel
+def _along(steps: Any, places: Any, w: float, phase: float, before: Any, turn: Any, u: float) -> tuple[float, float]:
+    """The integrals of v and of the way times v over the u seconds, at most w, from a phase on; ``before`` is
+    :func:`_upto` of that phase and ``turn`` that of w."""
+    end, around = phase + u, 0.0
+    if end >= w:
+        end, around = min(end - w, w), 1.0
+    v1, m1 = _upto(steps, places, w, end)
+    v = v1 - before[0] + around * turn[0]
+    return v, m1 - before[1] + around * (turn[1] + w * v1) - phase * v
+
+
+@kernel
+def _linear(steps: Any, places: Any, w: float, s: float, t: float, f0: float, slope: float) -> Any:
+    """The integral of (f0 + slope * (x - s)) v(x mod w) over (s, t)."""
+    left = t - s
+    if steps.shape[0] == 1:  # v has no steps
+        return (f0 + slope * left / 2) * left * steps[0, 1]
+    phase, turn = _phase(s, w), _upto(steps, places, w, w)
+    total = 0.0
+    if slope == 0.0 and left > w:
+        whole = np.floor(left / w)
+        total += f0 * whole * turn[0]
+        left -= whole * w
+    f, x = f0, phase
+    while left > 0.0:
+        step = min(left, w)
+        v, m = _along(steps, places, w, x, _upto(steps, places, w, x), turn, step)
+        total += f * v + slope * m
+        f += slope * step
+        left -= step
+    return total
+
+
+@kernel
+def _ratio(row: Any, u0: float, u1: float) -> Any:
+    """The integral of cover / width over the part (u0, u1) of a piece."""
+    span = row[SPAN]
+    c1, w1 = (row[COVER1] - row[COVER0]) / span, (row[WIDTH1] - row[WIDTH0]) / span
+    c0, w0 = row[COVER0] + c1 * u0, row[WIDTH0] + w1 * u0
+    way = u1 - u0
+    if way <= 0.0:
+        return 0.0
+    if abs(w1) * way <= 1e-3 * w0:  # a series, where the logarithm would leave rounding; x^6 is below that
+        x = w1 * way / w0
+        log1 = 1 - x * (1 / 2 - x * (1 / 3 - x * (1 / 4 - x * (1 / 5 - x / 6))))
+        log2 = 1 / 2 - x * (1 / 3 - x * (1 / 4 - x * (1 / 5 - x / 6)))
+        return way / w0 * (c0 * log1 + c1 * way * log2)
+    slope, end = c1 / w1, w0 + w1 * way
+    rest = c0 - slope * w0
+    if w0 <= 0.0 or end <= 0.0 or abs(rest) <= 1e-15 * c0:  # an event from the recording's very end: a constant share
+        return slope * way
+    return slope * way + rest / w1 * log(end / w0)
+
+
+@kernel
+def _share(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) -> Any:
+    """The integral of cover / width times v over the part (u0, u1) of a piece: a logarithm between steps of v."""
+    total, u = 0.0, u0
+    while u < u1:
+        phase = _phase(row[START] + u, w)
+        k = _step(steps, places, w, phase)
+        stop = steps[k + 1, 0] if k + 1 < steps.shape[0] else w
+        to = min(u1, u + (stop - phase))
+        if to <= u:
+            to = min(u1, u + 1e-15 * (w + abs(row[START]) + u))
+        total += steps[k, 1] * _ratio(row, u, to)
+        u = to
+    return total
+
+
+@kernel
+def _gain(steps: Any, places: Any, w: float, row: Any, u: float) -> Any:
+    """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
+    if row[WIDTH0] == row[WIDTH1]:
+        slope = 2 * (row[COVER1] - row[COVER0]) / row[SPAN] / row[WIDTH0]
+        start = 2 * row[COVER0] / row[WIDTH0] - 1
+        return _linear(steps, places, w, row[START], row[START] + u, start, slope)
+    whole = _linear(steps, places, w, row[START], row[START] + u, 1.0, 0.0)
+    return 2 * _share(steps, places, w, row, 0.0, u) - whole
+
+
+@kernel
+def _meeting(steps: Any, w: float) -> Any:
+    """The chance that any segment overlaps an event."""
+    total = 0.0
+    for k in range(steps.shape[0]):
+        end = steps[k + 1, 0] if k + 1 < steps.shape[0] else w
+        if steps[k, 1] > 0.0:
+            total += end - steps[k, 0]
+    return total / w
+
+
+@kernel
+def at_criteria(
+    bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any
+) -> None:
+    """The measures of every recording for sorted criteria; with means, if there is room for pieces in ``rows``."""
+    first = sweep.sweep(bounds, starts, lengths, w, mode, criteria, raw, base, rows)
+    if rows.shape[0] > 0:
+        pieces = rows[: first[-1]]
+        _means(pieces, first, w, folded(pieces, first, w), criteria, raw, base)
+
+
+@kernel
+def _means(rows: Any, first: Any, w: float, weights: Any, criteria: Any, raw: Any, base: Any) -> None:
+    """The means of every recording for sorted criteria, and the chance of any overlap, into ``raw`` and ``base``.
+
+    A piece adds its whole gain below its event fractions; between them, that of its part up to where its fraction
+    passes the criterion.
+    """
+    limits, table, gammas = criteria
+    n_criteria = limits.shape[0]
+    wholes, parts = np.zeros((n_criteria + 1, 2)), np.zeros((n_criteria + 1, 2))
+    for r in range(first.shape[0] - 1):
+        steps, places = _own(weights, r)
+        turn = _upto(steps, places, w, w)
+        absent, absent_flat = 0.0, 0.0
+        for i in range(first[r], first[r + 1]):
+            row = rows[i]
+            span, h0, h1, w0 = row[SPAN], row[FRACTION0], row[FRACTION1], row[WIDTH0]
+            straight = w0 == row[WIDTH1]
+            start, slope = 2 * row[COVER0] / w0 - 1, 2 * (row[COVER1] - row[COVER0]) / span / w0
+            phase = _phase(row[START], w)
+            before = _upto(steps, places, w, phase)
+            if span > w and slope == 0.0:  # one event fills the window
+                v, m = _linear(steps, places, w, row[START], row[START] + span, 1.0, 0.0), 0.0
+            else:
+                v, m = _along(steps, places, w, phase, before, turn, span)
+            gain, flat = start * v + slope * m, (start + slope * span / 2) * span
+            if not straight:
+                gain = 2 * _share(steps, places, w, row, 0.0, span) - v
+                flat = 2 * _ratio(row, 0.0, span) - span
+            absent += (v - gain) / 2
+            absent_flat += (span - flat) / 2
+            up = h1 > h0
+            low, top = satisfied(min(h0, h1), limits, table), satisfied(max(h0, h1), limits, table)
+            wholes[low, 0] += gain
+            wholes[low, 1] += flat
+            rate = span / (h1 - h0) if h1 != h0 else 0.0
+            share, ratio, done = 0.0, 0.0, 0.0
+            for q in range(top - low):
+                k = low + q if up else top - 1 - q  # in the order of time
+                u = min(max(rate * (gammas[k] - h0), 0.0), span)
+                v, m = _along(steps, places, w, phase, before, turn, u)
+                part, flat_part = start * v + slope * m, (start + slope * u / 2) * u
+                if not straight:
+                    share += _share(steps, places, w, row, done, u)
+                    ratio += _ratio(row, done, u)
+                    done = u
+                    part, flat_part = 2 * share - v, 2 * ratio - u
+                parts[k, 0] += gain - part if up else part
+                parts[k, 1] += flat - flat_part if up else flat_part
+        base[r, col.N_MEETING] = _meeting(steps, w) if first[r + 1] > first[r] else 0.0
+        gain, flat = 0.0, 0.0
+        for k in range(n_criteria - 1, -1, -1):
+            gain += wholes[k + 1, 0]
+            flat += wholes[k + 1, 1]
+            raw[r, k, col.MEAN] = (absent + gain + parts[k, 0]) / w
+            raw[r, k, col.FIT] = (absent_flat + flat + parts[k, 1]) / w
+        wholes[:, :] = 0.0
+        parts[:, :] = 0.0
+
+
+@kernel
+def grounds(rows: Any, first: Any, w: float, weights: Any) -> tuple[Any, Any]:
+    """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase; and,
+    per piece, the gain of present labels on all earlier pieces."""
+    out, before = np.zeros((first.shape[0] - 1, 3)), np.zeros(rows.shape[0])
+    for r in range(first.shape[0] - 1):
+        steps, places = _own(weights, r)
+        absent, gained = 0.0, 0.0
+        for i in range(first[r], first[r + 1]):
+            before[i] = gained
+            start = rows[i, START]
+            whole = _linear(steps, places, w, start, start + rows[i, SPAN], 1.0, 0.0)
+            gain = _gain(steps, places, w, rows[i], rows[i, SPAN])
+            absent += (whole - gain) / 2
+            gained += gain
+        meeting = _meeting(steps, w) if first[r + 1] > first[r] else 0.0
+        out[r, 0], out[r, 1], out[r, 2] = absent / w, (absent + gained) / w, meeting
+    return out, before
+
+
+@kernel
+def gains(rows: Any, first: Any, w: float, weights: Any, before: Any, spans: Any, where: Any) -> Any:
+    """Per recording, what present labels on the given window starts add to the accuracy of all absent labels."""
+    out = np.zeros(first.shape[0] - 1)
+    for r in range(first.shape[0] - 1):
+        steps, places = _own(weights, r)
+        i, total = first[r], 0.0
+        for k in range(where[r], where[r + 1]):
+            for side in range(2):
+                x = spans[k, side]
+                while i < first[r + 1] - 1 and rows[i, START] + rows[i, SPAN] <= x:
+                    i += 1
+                if i >= first[r + 1]:
+                    continue
+                total_before = before[i]
+                u = min(max(x - rows[i, START], 0.0), rows[i, SPAN])
+                if u > 0.0:
+                    total_before += _gain(steps, places, w, rows[i], u)
+                total += total_before if side == 1 else -total_before
+        out[r] = total / w
+    return out
+
+
+@kernel
+def law_gains(rows: Any, first: Any, w: float, weights: Any, law: Any) -> Any:
+    """The same where a window is present with a chance that its largest event fraction gives; ``law`` as in
+    :func:`weakly.engine.sweep.with_law`. Between the steps of v and the edges of panels everything is smooth."""
+    edges, table, nodes, masses = law
+    out = np.zeros(first.shape[0] - 1)
+    for r in range(first.shape[0] - 1):
+        steps, places = _own(weights, r)
+        total = 0.0
+        for i in range(first[r], first[r + 1]):
+            row = rows[i]
+            h0, h1, span = row[FRACTION0], row[FRACTION1], row[SPAN]
+            if h0 == h1:  # also the long ones: an event that fills the window
+                total += chance_at(h0, edges, table) * _gain(steps, places, w, row, span)
+                continue
+            s, x = row[START], 0.0
+            while x < span:
+                phase = _phase(s + x, w)
+                k = _step(steps, places, w, phase)
+                stop = steps[k + 1, 0] if k + 1 < steps.shape[0] else w
+                y = min(span, x + stop - phase, span * panel_end(x / span, h0, h1, edges))
+                if y <= x:
+                    y = min(span, x + 1e-12 * w)
+                for q in range(nodes.shape[0]):
+                    t = (x + (y - x) * nodes[q]) / span
+                    cover = row[COVER0] + t * (row[COVER1] - row[COVER0])
+                    width = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
+                    chance = chance_at(h0 + t * (h1 - h0), edges, table)
+                    if width > 0.0:  # a piece may end with the recording: its last phases round to no width at all
+                        total += (y - x) * masses[q] * steps[k, 1] * chance * (2 * cover / width - 1)
+                x = y
+        out[r] = total / w
+    return out

@@ -17,8 +17,7 @@ from ..base.compiled import kernel
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.detection import detection_on_grid
-from ..model.intervals import EventArrays
-from ..model.placement import NEAR, Edge, Placement, first_start
+from ..model.intervals import NEAR, Edge, EventArrays, Placement, first_start
 from . import tally as col
 from .sweep import satisfied
 

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.answer_model import AnswerModels
 from ..model.events import Events
-from ..model.intervals import EventArrays
-from ..model.placement import Edge, Placement, first_start
-from . import exact, grid, means, sweep, voting
+from ..model.intervals import Edge, EventArrays, Placement, first_start
+from . import exact, grid, sweep, voting
 from . import tally as col
 from .tally import Tally, accumulate
 
@@ -67,12 +65,8 @@ class ClassRecordings:
         else:
             silent = np.setdiff1d(np.arange(len(lengths)), recording) * n
             keys = np.unique(np.concatenate((recording * n + label + 1, silent)))
-        unit = np.searchsorted(keys, recording * n + label + 1)
-        order = np.lexsort((onset, unit))
-        ends = np.minimum(offset[order], lengths[recording[order]])
-        bounds, starts = sweep.merged(np.column_stack((onset[order], ends)), unit[order], len(keys))
-        owner = keys // n
-        return cls(tuple(labels), EventArrays(bounds, starts, lengths[owner]), keys % n - 1, owner)
+        unit, owner = np.searchsorted(keys, recording * n + label + 1), keys // n
+        return cls(tuple(labels), EventArrays.of_rows(unit, onset, offset, lengths[owner]), keys % n - 1, owner)
 
     @classmethod
     def from_classes(cls, classes: Mapping[str, EventArrays], *, every: bool = False) -> ClassRecordings:
@@ -87,32 +81,20 @@ class ClassRecordings:
 
     def part(self, first: int, last: int) -> ClassRecordings:
         """Units first to last (exclusive), as a view."""
-        return ClassRecordings(
-            self.labels, self.lines.part(first, last), self.group[first:last], self.owner[first:last]
-        )
+        at = slice(first, last)
+        return ClassRecordings(self.labels, self.lines.part(first, last), self.group[at], self.owner[at])
 
     def cuts(self, *, events: int, units: int) -> Ints:
         """Where to cut the units, always between recordings, so that no part holds many more events or units; they
         depend on the data alone, never on the workers."""
-        found: Ints = _cuts(self.lines.starts, self.owner, events, units)
-        return found
+        return np.asarray(_cuts(self.lines.starts, self.owner, events, units))
 
 
 def units_of(events: Events, label: str | None = None, *, every: bool = False) -> ClassRecordings:
     """The units of all classes of the events, or of one; recordings that were not annotated are left out."""
-    table, heard = events._frame, events._heard
-    if label is not None and label not in set(table["label"]):
-        events.select(label)  # says which labels there are
-    code, names = pd.factorize(table["label"], sort=True)
-    recording = np.where(heard, np.cumsum(heard) - 1, -1)[events._owners]
-    kept = recording >= 0
-    labels = [str(name) for name in names]
-    if label is not None:
-        kept &= code == labels.index(label)
-        code, labels = np.zeros_like(code), [label]
-    rows = (x.to_numpy(np.float64)[kept] for x in (table["onset"], table["offset"]))
-    lengths = events.known_extents.to_numpy(np.float64)
-    return ClassRecordings.of(labels, recording[kept], code[kept], *rows, lengths=lengths, every=every)
+    recording, code, onset, offset, lengths = events.rows_of(label)
+    labels, code = (events.labels, code) if label is None else ([label], np.zeros_like(code))
+    return ClassRecordings.of(labels, recording, code, onset, offset, lengths=lengths, every=every)
 
 
 @kernel
@@ -167,17 +149,17 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
         room = np.empty((most, len(who), len(col.SCORES))), np.empty((most, len(col.EXPOSURE)))
         if how.phase is None:
             rows = np.empty((sweep.most_pieces(events, most, int(how.edge)) if how.means else 0, 8))
-            _at_random(where, blocks, widths, rows, int(how.edge), among, group, units.owner, *room, *sums)
+            _at_random(where, blocks, widths, rows, int(how.edge), among, (group, units.owner), room, sums)
         else:
             phases = np.array([first_start(how.phase, w) for w in widths.tolist()])
-            _on_grid(where, blocks, widths, phases, int(how.edge), among, group, units.owner, *room, *sums)
+            _on_grid(where, blocks, widths, phases, int(how.edge), among, (group, units.owner), room, sums)
         sums = (sums[0][:, :, place], sums[1][:, :, place], *sums[2:])
     else:
         for first, last in zip(blocks[:-1].tolist(), blocks[1:].tolist()):
             block = units.lines.part(first, last)
             for k, width in enumerate(widths.tolist()):
                 raw, base = measure(block, width, who, how)
-                _accumulate(raw, base, group[first:last], units.owner[first:last], k, *sums)
+                _accumulate(raw, base, group[first:last], units.owner[first:last], k, sums)
     tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
     pooled = replace(tallies[-1], n_classes=len(units.labels))
     return ClassTallies(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
@@ -197,10 +179,9 @@ def measure(part: EventArrays, width: float, who: AnswerModels, how: Placement) 
 
 
 @kernel
-def _accumulate(
-    raw: Any, base: Any, group: Any, owner: Any, k: int, sums: Any, products: Any, base_sums: Any, base_products: Any
-) -> None:
+def _accumulate(raw: Any, base: Any, group: Any, owner: Any, k: int, tallies: Any) -> None:
     """Add the measures of units to the sums of their classes, those of a recording's classes together to the last."""
+    sums, products, base_sums, base_products = tallies
     last = sums.shape[0] - 1
     if last == 0:  # one class
         accumulate(raw, base, sums[0, k], products[0, k], base_sums[0, k], base_products[0, k])
@@ -230,32 +211,27 @@ def _accumulate(
 
 @kernel
 def _on_grid(
-    where: Any, blocks: Any, widths: Any, phases: Any, mode: int, among: Any, group: Any, owner: Any, raw: Any,
-    base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any,
-) -> None:  # fmt: skip
+    where: Any, blocks: Any, widths: Any, phases: Any, mode: int, among: Any, units: Any, room: Any, tallies: Any
+) -> None:
     """Measure all blocks at all segment lengths on a grid for sorted criteria, and add up."""
-    bounds, starts, lengths = where
+    (bounds, starts, lengths), (group, owner), (raw, base) = where, units, room
     for b in range(blocks.shape[0] - 1):
         i, j = blocks[b], blocks[b + 1]
         for k in range(widths.shape[0]):
             some, ground = raw[: j - i], base[: j - i]
             grid.criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], phases[k], mode, among, some, ground)
-            _accumulate(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
+            _accumulate(some, ground, group[i:j], owner[i:j], k, tallies)
 
 
 @kernel
 def _at_random(
-    where: Any, blocks: Any, widths: Any, rows: Any, mode: int, among: Any, group: Any, owner: Any, raw: Any,
-    base: Any, sums: Any, products: Any, base_sums: Any, base_products: Any,
-) -> None:  # fmt: skip
+    where: Any, blocks: Any, widths: Any, rows: Any, mode: int, among: Any, units: Any, room: Any, tallies: Any
+) -> None:
     """The same over a random phase; with means, if there is room for rows."""
-    bounds, starts, lengths = where
+    (bounds, starts, lengths), (group, owner), (raw, base) = where, units, room
     for b in range(blocks.shape[0] - 1):
         i, j = blocks[b], blocks[b + 1]
         for k in range(widths.shape[0]):
-            some, ground, w = raw[: j - i], base[: j - i], widths[k]
-            first = sweep.sweep(bounds, starts[i : j + 1], lengths[i:j], w, mode, among, some, ground, rows)
-            if rows.shape[0] > 0:
-                pieces = rows[: first[-1]]
-                means.at_criteria(pieces, first, w, means.folded(pieces, first, w), among, some, ground)
-            _accumulate(some, ground, group[i:j], owner[i:j], k, sums, products, base_sums, base_products)
+            some, ground = raw[: j - i], base[: j - i]
+            exact.at_criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], mode, among, some, ground, rows)
+            _accumulate(some, ground, group[i:j], owner[i:j], k, tallies)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ..base.compiled import count_up_to, kernel
 from ..model.answer_model import AnswerModel
 from ..model.detection import value
-from ..model.intervals import EventArrays
-from ..model.placement import Edge
+from ..model.intervals import Edge, EventArrays, merged
 from . import tally as col
 
 Array = NDArray[np.float64]
@@ -57,7 +56,7 @@ def _ends(bounds: Any, length: float, mode: int) -> Any:
 @kernel
 def _exposure(bounds: Any, length: float, w: float, mode: int, base: Any) -> None:
     """What is known of a recording before the sweep: segments and seconds heard are those of the random phase, as
-    :func:`weakly.model.placement.window_counts` has them."""
+    :func:`weakly.model.intervals.window_counts` has them."""
     base[:] = 0.0
     base[col.N_RECORDINGS], base[col.N_EVENTS] = 1.0, bounds.shape[0]
     for e in range(bounds.shape[0]):
@@ -402,22 +401,3 @@ def _spans(bounds: Any, starts: Any, lengths: Any, w: float, need: Any, turns: i
                     owner[g] = r
                     g += 1
     return out[:g], owner[:g]
-
-
-@kernel
-def merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
-    """Spans of n recordings, sorted, without overlap: those that overlap or touch are one; and where each recording
-    begins among them."""
-    out, at, g = np.empty_like(spans), np.zeros(n + 1, np.int64), 0
-    previous = -1
-    for i in range(spans.shape[0]):
-        if recording[i] == previous and spans[i, 0] <= out[g - 1, 1]:
-            out[g - 1, 1] = max(out[g - 1, 1], spans[i, 1])
-        else:
-            out[g, 0], out[g, 1] = spans[i, 0], spans[i, 1]
-            g += 1
-        previous = recording[i]
-        at[recording[i] + 1] = g
-    for r in range(n):
-        at[r + 1] = max(at[r + 1], at[r])
-    return out[:g], at

@@ -27,17 +27,8 @@ SCORES = ("tp", "fp", "fp_outside", "n_present", "n_found", "mean", "fit")
 #: What is measured per recording and segment length. meeting: whether any segment meets an event; cover: event time in
 #: overlapping segments; bound: time that the best labels could get right in overlapping segments.
 EXPOSURE = (
-    "n_recordings",
-    "time",
-    "event_time",
-    "n_events",
-    "overlap_time",
-    "event_time_seen",
-    "n_overlapping",
-    "n_segments",
-    "listened",
-    "n_meeting",
-    "bound_time",
+    *("n_recordings", "time", "event_time", "n_events", "overlap_time", "event_time_seen", "n_overlapping"),
+    *("n_segments", "listened", "n_meeting", "bound_time"),
 )
 # The same as positions, for compiled code.
 TP, FP, FP_OUTSIDE, N_PRESENT, N_FOUND, MEAN, FIT = range(len(SCORES))
@@ -102,15 +93,10 @@ class Tally:
     def empty(cls, segment_length: Array, columns: Sequence[Any], *, n_classes: int = 1) -> Tally:
         """The tally of no recording."""
         s, c = len(segment_length), len(columns)
-        return cls(
-            np.asarray(segment_length, dtype=np.float64),
-            tuple(columns),
-            np.zeros((s, c, len(SCORES))),
-            np.zeros((s, c, len(_PRODUCTS))),
-            np.zeros((s, len(EXPOSURE))),
-            np.zeros((s, len(_BASE_PRODUCTS))),
-            n_classes,
-        )
+        shapes = ((s, c, len(SCORES)), (s, c, len(_PRODUCTS)), (s, len(EXPOSURE)), (s, len(_BASE_PRODUCTS)))
+        sums, products, base_sums, base_products = map(np.zeros, shapes)
+        widths = np.asarray(segment_length, dtype=np.float64)
+        return cls(widths, tuple(columns), sums, products, base_sums, base_products, n_classes)
 
     @property
     def parts(self) -> tuple[Array, Array, Array, Array]:
@@ -170,24 +156,19 @@ class Tally:
         recording.
         """
         n, p, classes = self.n_recordings, self._product, self.n_classes
-        wrong, meeting = self.wrong_seconds, self.n_meeting
-        found = {
+        wrong, meeting, time = self.wrong_seconds, self.n_meeting, classes * self.time
+        wrong_in_time, time2 = classes * p("wrong_time"), classes**2 * p("time2")
+        ratios = {
             "overlap_accuracy": (self.right_time, self.overlap_time, p("right2"), p("right_overlap"), p("overlap2")),
             "overlap_accuracy_per_recording": (self.mean, meeting, p("mean2"), p("mean_meeting"), p("meeting2")),
-            "recording_accuracy": (
-                wrong,
-                classes * self.time,
-                p("wrong2"),
-                classes * p("wrong_time"),
-                classes**2 * p("time2"),
-            ),
+            "recording_accuracy": (wrong, time, p("wrong2"), wrong_in_time, time2),
             "precision": (self.tp, self.positive_time, p("tp2"), p("tp_said"), p("said2")),
             "recall": (self.tp, self.event_time, p("tp2"), p("tp_event"), p("event_time2")),
             "event_recall": (self.n_found, self.n_events, p("found2"), p("found_events"), p("n_events2")),
             "wrong_time": (wrong, n, p("wrong2"), wrong, n),
         }
         result = {}
-        for name, (above, below, above2, both, below2) in found.items():
+        for name, (above, below, above2, both, below2) in ratios.items():
             count = np.minimum(meeting, n) if name == "overlap_accuracy_per_recording" else n
             value, error = _ratio(above, below, above2, both, below2, count)
             result[name] = 1 - value if name == "recording_accuracy" else value
@@ -207,8 +188,7 @@ class Tally:
 
 def _divide(above: Array, below: Array) -> Array:
     above, below = np.broadcast_arrays(above, below)
-    found: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-    return found
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
 
 
 def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array, n: Array) -> tuple[Array, Array]:
@@ -275,17 +255,6 @@ def _score(
     tp, elsewhere = float((p * c).sum()), float((chance * width)[~meets].sum())  # no BLAS: its sums vary
     mean = float(fit.mean()) if len(fit) else 0.0
     raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, float(fit.sum())]
-    base = [
-        1.0,
-        length,
-        float((events[:, 1] - events[:, 0]).sum()),
-        float(len(events)),
-        float(w.sum()),
-        float(c.sum()),
-        float(len(w)),
-        float(len(pieces)),
-        float(width.sum()),
-        float(len(w) > 0),
-        float(np.maximum(c, w - c).sum()),
-    ]
-    return raw, base
+    event_time, bound = (events[:, 1] - events[:, 0]).sum(), np.maximum(c, w - c).sum()
+    base = [1.0, length, event_time, len(events), w.sum(), c.sum(), len(w), len(pieces), width.sum(), len(w) > 0, bound]
+    return raw, [float(number) for number in base]

@@ -1,6 +1,6 @@
 r"""Events -> the accuracy of overlapping windows with votes, at one phase or over a random one.
 
-Which windows there are and when a cell is present says :mod:`~weakly.model.placement`. Accuracy given overlap is that
+Which windows there are and when a cell is present says :mod:`~weakly.model.intervals`. Accuracy given overlap is that
 of the cells that meet an event; presence that spills into other cells shows in precision, recording accuracy and wrong
 time. An event is found if as many windows that satisfy the rule on it are answered present as a cell under them needs.
 
@@ -21,8 +21,7 @@ from ..base.compiled import kernel, sort_together
 from ..model import detection
 from ..model.annotator import TIE, binomial
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.intervals import EventArrays
-from ..model.placement import NEAR, Edge, Placement, first_start, votes_needed, window_counts
+from ..model.intervals import NEAR, Edge, EventArrays, Placement, first_start, votes_needed, window_counts
 from . import sweep
 from . import tally as col
 
@@ -40,20 +39,18 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
     start = np.inf if how.phase is None else first_start(how.phase, hop)
     grid = (round(w / hop), hop, int(how.edge), how.votes, start)
+    where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
     for c, one in enumerate(who):
         base[:] = 0.0
         need, answers, law = _answers(one, d, w, grid)
         points, weights = _NODES[len(law[0]) > 0]
         nodes = ((1 + points) / 2, weights / 2)
-        _measure(
-            timelines.bounds, timelines.starts, timelines.lengths, need, grid, answers, law, nodes, raw[:, c], base
-        )
+        _measure(where, need, grid, answers, law, nodes, raw[:, c], base)
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
     base[:, col.N_SEGMENTS], base[:, col.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest
         best, none = np.zeros_like(base), (np.empty(0), np.zeros(1025, np.int64), np.empty(0))
-        where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths, hop, int(Edge.TRUNCATE))
-        sweep.sweep(*where, none, raw[:, :0], best, np.empty((0, 8)))
+        sweep.sweep(*where, hop, int(Edge.TRUNCATE), none, raw[:, :0], best, np.empty((0, 8)))
         base[:, col.BOUND_TIME] = best[:, col.BOUND_TIME]
     return raw, base
 
@@ -61,15 +58,13 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
 def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
     """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
     present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
-    k, votes, low, high = grid[0], grid[3], who.low, who.high
-    needed, table, tails = _vote_tables(k, votes, low, high)
+    answers = (*_vote_tables(grid[0], grid[3], who.low, who.high), who.low, who.high)
     if who.rule is not None or who.single is not None:
-        law = (np.empty(0), np.empty((0, 0)), np.empty(0))
-        return who.required_overlap(d, w), (needed, table, tails, low, high), law
+        return who.required_overlap(d, w), answers, (np.empty(0), np.empty((0, 0)), np.empty(0))
     assert who.annotator is not None
-    smooth = who.annotator.panels
-    law = (smooth.edges, smooth.table(who.annotator.criterion_cdf), who.annotator.label_chances)
-    return np.zeros(len(d)), (needed, table, tails, low, high), law
+    panels = who.annotator.panels
+    law = (panels.edges, panels.table(who.annotator.criterion_cdf), who.annotator.label_chances)
+    return np.zeros(len(d)), answers, law
 
 
 @lru_cache(maxsize=256)
@@ -90,20 +85,9 @@ def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[n
 
 
 @kernel
-def _measure(
-    bounds: Any,
-    starts: Any,
-    lengths: Any,
-    need: Any,
-    grid: Any,
-    answers: Any,
-    law: Any,
-    nodes: Any,
-    raw: Any,
-    base: Any,
-) -> None:
+def _measure(where: Any, need: Any, grid: Any, answers: Any, law: Any, nodes: Any, raw: Any, base: Any) -> None:
     """Add every recording at the start of the grid, or over all phases where that is infinite."""
-    k, hop, _, _, start = grid
+    (bounds, starts, lengths), (k, hop, _, _, start) = where, grid
     longest = 0.0
     for length in lengths:
         longest = max(longest, length)
@@ -112,8 +96,9 @@ def _measure(
     room[5][:] = -1.0
     for r in range(lengths.shape[0]):
         events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
+        line = (events, x0, lengths[r])
         if np.isfinite(start):
-            _at(r, events, x0, lengths[r], start, 1.0, grid, answers, law, room, raw, base)
+            _at(line, start, 1.0, grid, answers, law, room, raw[r], base[r])
             continue
         cuts = _phases(events, x0, lengths[r], hop, k * hop, law[0].shape[0] > 0)
         for i in range(cuts.shape[0] - 1):
@@ -121,7 +106,7 @@ def _measure(
             if step > 1e-12 * hop:
                 for q in range(nodes[0].shape[0]):
                     at, share = cuts[i] + nodes[0][q] * step, step / hop * nodes[1][q]
-                    _at(r, events, x0, lengths[r], at - hop, share, grid, answers, law, room, raw, base)
+                    _at(line, at - hop, share, grid, answers, law, room, raw[r], base[r])
 
 
 @kernel
@@ -212,21 +197,11 @@ def _found_by_law(
 
 @kernel
 def _at(
-    r: int,
-    events: Any,
-    need: Any,
-    length: float,
-    start: float,
-    weight: float,
-    grid: Any,
-    answers: Any,
-    law: Any,
-    room: Any,
-    raw: Any,
-    base: Any,
+    line: Any, start: float, weight: float, grid: Any, answers: Any, law: Any, room: Any, raw: Any, base: Any
 ) -> None:
-    """Add one recording on the grid that begins at ``start`` in (-hop, 0], with a weight."""
-    k, hop, _, _, _ = grid
+    """Add one recording, (events, required overlaps, length), on the grid that begins at ``start`` in (-hop, 0], with a
+    weight."""
+    (events, need, length), (k, hop, _, _, _) = line, grid
     needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
@@ -308,25 +283,10 @@ def _at(
         else:
             elsewhere += p * width
     mean = fit / n_overlap if n_overlap > 0 else 0.0
-    for column, value in (
-        (col.TP, tp),
-        (col.FP, fp),
-        (col.FP_OUTSIDE, elsewhere),
-        (col.N_PRESENT, present),
-        (col.N_FOUND, found),
-        (col.MEAN, mean),
-        (col.FIT, fit),
-    ):
-        raw[r, column] += weight * value
-    for column, value in (
-        (col.N_RECORDINGS, 1.0),
-        (col.TIME, length),
-        (col.EVENT_TIME, event_time),
-        (col.N_EVENTS, float(events.shape[0])),
-        (col.OVERLAP_TIME, overlap),
-        (col.EVENT_TIME_SEEN, covered),
-        (col.N_OVERLAPPING, n_overlap),
-        (col.N_MEETING, 1.0 if n_overlap > 0 else 0.0),
-        (col.BOUND_TIME, bound),
-    ):
-        base[r, column] += weight * value
+    for column, value in enumerate((tp, fp, elsewhere, present, found, mean, fit)):  # in the order of SCORES
+        raw[column] += weight * value
+    count = float(events.shape[0])
+    for column, value in enumerate((1.0, length, event_time, count, overlap, covered, n_overlap)):  # of EXPOSURE
+        base[column] += weight * value
+    base[col.N_MEETING] += weight * (1.0 if n_overlap > 0 else 0.0)
+    base[col.BOUND_TIME] += weight * bound

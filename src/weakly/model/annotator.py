@@ -109,23 +109,19 @@ class PresenceRule:
         >>> PresenceRule.parse("seconds:0.25|fraction:0.5").name
         'seconds(0.25) or fraction(0.5)'
         """
-        parts = [part.strip() for part in text.split("|")]
-        if len(parts) > 1:
-            return cls.either(*(cls.parse(part) for part in parts))
-        kind, _, value = parts[0].partition(":")
-        makers = {maker: getattr(cls, maker) for maker in _MAKERS}
+        if "|" in text:
+            return cls.either(*(cls.parse(rule) for rule in text.split("|")))
+        kind, _, value = text.strip().partition(":")
+        if not (kind in _MAKERS and value) and (value or cls.is_kind(kind)):
+            return cls.any() if kind == "any" else cls.preset(kind)
+        maker, number = (kind, value) if value else ("fraction", kind)
         try:
-            if kind in makers and value:
-                rule: PresenceRule = makers[kind](float(value))
-                return rule
-            if not value and kind not in PRESETS and kind != "any":
-                return cls.fraction(float(kind))
+            share = float(number)
         except ValueError as error:
-            if isinstance(error, InvalidInput):
-                raise
-            words = ", ".join([*(f"{maker}:NUMBER" for maker in makers), "any", *PRESETS])
+            words = ", ".join([*(f"{maker}:NUMBER" for maker in _MAKERS), "any", *PRESETS])
             raise InvalidInput(f"rule must be a number or one of {words}, got {text!r}") from error
-        return cls.any() if kind == "any" else cls.preset(kind)
+        rule: PresenceRule = getattr(cls, maker)(share)
+        return rule
 
     @staticmethod
     def is_kind(text: str) -> bool:
@@ -135,10 +131,8 @@ class PresenceRule:
     @property
     def criterion(self) -> float | None:
         """The presence criterion, if the rule is the paper's; else None."""
-        form, *more = self.forms
-        return (
-            form.event_share if not more and form == Form(event_share=form.event_share) and form.event_share else None
-        )
+        share = self.forms[0].event_share
+        return share if share and self.forms == (Form(event_share=share),) else None
 
     def required_overlap(self, *, event_length: ArrayLike, segment_length: ArrayLike) -> NDArray[np.float64]:
         """The seconds of overlap with an event that make a segment present; infinite where no segment can be.
@@ -151,8 +145,7 @@ class PresenceRule:
             need = form.event_share * d + form.segment_share * q + form.seconds
             most = (d + q) / 2 if form.margin else np.minimum(d, q)
             needs.append(np.where(need <= most * (1 + TIE), need, np.inf))
-        found: NDArray[np.float64] = np.minimum.reduce(needs)
-        return found
+        return np.asarray(np.minimum.reduce(needs))
 
     def is_present(self, *, event: ArrayLike, segment: ArrayLike) -> NDArray[np.bool_]:
         """Whether the segment is present because of this event; ties within :data:`TIE` count as present.
@@ -221,8 +214,8 @@ def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float6
     >>> float(event_fraction(event=(1, 3), segment=(2, 5)))
     0.5
     """
-    e, q = _pairs("event", event), _pairs("segment", segment)
-    return overlap_seconds(e, q) / (e[..., 1] - e[..., 0])
+    overlap, d, _ = _overlap(event, segment)
+    return np.asarray(overlap / d)
 
 
 def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
@@ -239,18 +232,16 @@ def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion
     >>> round(float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=0.5)), 6)
     0.333333
     """
+    overlap, d, width = _overlap(event, segment)
+    present = (overlap > 0) & (overlap >= check("presence_criterion", presence_criterion) * d * (1 - TIE))
+    return np.asarray(np.where(present, overlap, width - overlap) / width)
+
+
+def _overlap(event: ArrayLike, segment: ArrayLike) -> tuple[NDArray[np.float64], Any, Any]:
+    """The seconds that an event and a segment share, and how long each is."""
     e, q = _pairs("event", event), _pairs("segment", segment)
-    criterion = check("presence_criterion", presence_criterion)
-    overlap, d, width = overlap_seconds(e, q), e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
-    present = (overlap > 0) & (overlap >= criterion * d * (1 - TIE))
-    return np.where(present, overlap, width - overlap) / width
-
-
-def overlap_seconds(event: NDArray[np.float64], segment: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The seconds that an event and a segment share; (start, end) in the last axis."""
-    shared = np.minimum(event[..., 1], segment[..., 1]) - np.maximum(event[..., 0], segment[..., 0])
-    found: NDArray[np.float64] = np.maximum(0.0, shared)
-    return found
+    shared = np.minimum(e[..., 1], q[..., 1]) - np.maximum(e[..., 0], q[..., 0])
+    return np.maximum(0.0, shared), e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
 
 
 def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -258,6 +249,9 @@ def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:
     if array.shape[-1:] != (2,) or not np.isfinite(array).all() or not (array[..., 1] > array[..., 0]).all():
         raise InvalidInput(f"{name} must be (start, end) in seconds with start < end, got {value!r}")
     return array
+
+
+_RATES = ("guess_rate", "lapse_rate", "flip_rate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,16 +289,14 @@ class Annotator:
     def __post_init__(self) -> None:
         if not hasattr(self.presence_criterion, "cdf"):
             object.__setattr__(self, "presence_criterion", float(check("presence_criterion", self.presence_criterion)))
-        for rate in ("guess_rate", "lapse_rate", "flip_rate"):
+        for rate in _RATES:
             object.__setattr__(self, rate, float(check(rate, getattr(self, rate))))
         if self.guess_rate + self.lapse_rate > 1:
-            raise InvalidInput(
-                f"guess_rate + lapse_rate must be at most 1, got {self.guess_rate:g} + {self.lapse_rate:g}"
-            )
-        if self.votes is not None:
-            j, k = self.votes
-            if not (int(j) == j and int(k) == k and 1 <= j <= k):
-                raise InvalidInput(f"votes must be (j, k) with 1 <= j <= k, got {self.votes!r}")
+            got = f"{self.guess_rate:g} + {self.lapse_rate:g}"
+            raise InvalidInput(f"guess_rate + lapse_rate must be at most 1, got {got}")
+        j, k = self.votes or (1, 1)
+        if not (int(j) == j and int(k) == k and 1 <= j <= k):
+            raise InvalidInput(f"votes must be (j, k) with 1 <= j <= k, got {self.votes!r}")
 
     @classmethod
     def beta(cls, a: float, b: float, **rates: Any) -> Annotator:
@@ -333,17 +325,13 @@ class Annotator:
         """
         law = self.presence_criterion
         words = [f"criterion {f'{law:g}' if isinstance(law, float) else law_name(law)}"]
-        for rate in ("guess_rate", "lapse_rate", "flip_rate"):
-            if getattr(self, rate):
-                words.append(f"{rate} {getattr(self, rate):g}")
-        if self.votes is not None:
-            words.append("votes {}/{}".format(*self.votes))
-        return ", ".join(words)
+        words += [f"{rate} {getattr(self, rate):g}" for rate in _RATES if getattr(self, rate)]
+        return ", ".join([*words, *([] if self.votes is None else ["votes {}/{}".format(*self.votes)])])
 
     @property
     def is_certain(self) -> bool:
         """Whether the answer follows from the event fraction alone: one criterion, no noise."""
-        return isinstance(self.presence_criterion, float) and not (self.guess_rate or self.lapse_rate or self.flip_rate)
+        return isinstance(self.presence_criterion, float) and not self.is_noisy
 
     @property
     def mean(self) -> float:
@@ -377,24 +365,21 @@ class Annotator:
         [0.0, 0.5, 0.75]
         """
         unmet, met = (rate + self.flip_rate * (1 - 2 * rate) for rate in (self.guess_rate, 1 - self.lapse_rate))
-        j, k = (1, 1) if self.votes is None else (int(self.votes[0]), int(self.votes[1]))
-        found = []
-        for m in range(k + 1):
-            found.append(np.convolve(binomial(m, met), binomial(k - m, unmet))[j:].sum())
-        return np.asarray(np.clip(found, 0.0, 1.0), dtype=np.float64)
+        j, k = map(int, self.votes or (1, 1))
+        chances = [np.convolve(binomial(m, met), binomial(k - m, unmet))[j:].sum() for m in range(k + 1)]
+        return np.asarray(np.clip(chances, 0.0, 1.0), dtype=np.float64)
 
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
-        h = np.asarray(event_fraction, dtype=np.float64)
-        if isinstance(self.presence_criterion, float):
-            low, high = (float(self.probability(x)) for x in (0.0, 1.0))
-            area, moment = self.criterion_integrals(h)
-            return low * h + (high - low) * area, low * h * h / 2 + (high - low) * moment
-        if self.votes is not None:
+        h, is_one = np.asarray(event_fraction, dtype=np.float64), isinstance(self.presence_criterion, float)
+        if self.votes is not None and not is_one:
             return self.panels.integrals(self.probability, h)
-        area, moment = self.criterion_integrals(h)
         low = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
         rise = (1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate)
+        if is_one:
+            low, high = (float(self.probability(x)) for x in (0.0, 1.0))
+            rise = high - low
+        area, moment = self.criterion_integrals(h)
         return low * h + rise * area, low * h * h / 2 + rise * moment
 
     def criterion_integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -88,19 +88,14 @@ class AnswerModel:
     @property
     def simplified(self) -> AnswerModel:
         """Itself, or the criterion that a fraction rule or an annotator without noise and with one criterion is."""
-        number = self.rule.criterion if self.rule is not None else None
-        if self.annotator is not None and self.annotator.is_certain:
-            number = self.annotator.mean
-        return self if number is None else AnswerModel(criterion=np.asarray(number))
+        number = self.single if self.rule is None else self.rule.criterion
+        return AnswerModel(criterion=np.asarray(number)) if number is not None and self.is_noiseless else self
 
     @property
     def name(self) -> str:
         """The answer model in a few words."""
-        if self.rule is not None:
-            return self.rule.name
-        if self.annotator is not None:
-            return self.annotator.name
-        return ", ".join(f"{each:g}" for each in np.ravel(np.asarray(self.criterion)))
+        person = self.rule or self.annotator
+        return ", ".join(f"{each:g}" for each in self._criteria) if person is None else person.name
 
     def _named(self, name: str) -> AnswerModel:
         """A criterion as a rule or, of the argument ``annotator``, a person; anything else as it is."""
@@ -129,10 +124,13 @@ class AnswerModel:
     @property
     def single(self) -> float | None:
         """The one criterion, if there is one, noise or not; else None (rules, laws, several criteria)."""
-        if self.annotator is not None:
-            law = self.annotator.presence_criterion
-            return law if isinstance(law, float) else None
-        return float(self.criterion) if self.criterion is not None and self.criterion.ndim == 0 else None
+        law: Any = self.criterion if self.annotator is None else self.annotator.presence_criterion
+        return float(law) if isinstance(law, float | np.ndarray | np.generic) and np.ndim(law) == 0 else None
+
+    @property
+    def _criteria(self) -> Floats:
+        """The criteria in one row, where they are numbers."""
+        return np.ravel(np.asarray(self.criterion if self.annotator is None else self.single))
 
     @cached_property
     def low(self) -> float:
@@ -157,10 +155,8 @@ class AnswerModel:
     @property
     def is_monotone(self) -> bool:
         """Whether a longer segment around a present one is present: halving then gives the labels of its leaves."""
-        if self.rule is None:
+        if self.rule is None or not self.is_noiseless:
             return self.is_noiseless
-        if not self.is_noiseless:
-            return False
         need = self.rule.required_overlap(event_length=np.array([[0.1], [1.0], [10.0]]), segment_length=_WIDTHS)
         return bool(np.all(need[:, 1:] <= need[:, :-1] * (1 + 1e-9)))
 
@@ -169,21 +165,20 @@ class AnswerModel:
         """The range of criteria that matters: all of several values, the central 90 % of a law; 0 and 1 for a rule."""
         if self.rule is not None:
             return 0.0, 1.0
-        if self.annotator is None or self.single is not None:
-            values = np.asarray(self.criterion if self.annotator is None else self.single)
-            return float(values.min()), float(values.max())
-        law = self.annotator.presence_criterion
-        low, high = np.clip(np.asarray(law.ppf([0.05, 0.95]), dtype=np.float64), 1e-9, 1.0)
-        return float(low), float(high)
+        values = self._criteria
+        if self.annotator is not None and self.is_continuous:
+            law = self.annotator.presence_criterion
+            values = np.clip(np.asarray(law.ppf([0.05, 0.95]), dtype=np.float64), 1e-9, 1.0)
+        return float(values.min()), float(values.max())
 
     @property
     def middle(self) -> float:
         """The mean criterion, for drawings and starting points; 1/2 for a rule."""
         if self.rule is not None:
             return 0.5
-        if self.annotator is None:
-            return float(np.mean(np.asarray(self.criterion)))
-        return self.single if self.single is not None else float(np.clip(self.annotator.mean, 1e-6, 1.0))
+        if self.annotator is not None and self.is_continuous:
+            return float(np.clip(self.annotator.mean, 1e-6, 1.0))
+        return float(np.mean(self._criteria))
 
     def parts(self, n: int = 16) -> list[Part]:
         """Deterministic rules with their weights, and the chance of a present answer where the rule says no, and yes.
@@ -193,11 +188,8 @@ class AnswerModel:
         """
         if self.rule is not None:
             return [Part(1.0, self.rule, self.low, self.high)]
-        if self.annotator is None:
-            values = np.ravel(np.asarray(self.criterion))
-        elif self.single is not None:
-            values = np.array([self.single])
-        else:
+        values = self._criteria
+        if self.annotator is not None and self.is_continuous:
             values = self.annotator.criteria(n)
         return [Part(1 / len(values), PresenceRule.fraction(float(each)), self.low, self.high) for each in values]
 
@@ -240,8 +232,10 @@ class AnswerModels:
         if unknown is not None and presence_criterion is None and rule is None and annotator is None:
             return cls(np.atleast_1d(np.asarray(unknown, dtype=np.float64)), (), is_unknown=True)
         name, value = _given(presence_criterion, rule, annotator)
-        if isinstance(value, (AnswerModel, AnswerModels)):
-            return value if isinstance(value, AnswerModels) else cls(None, (value._named(name),))
+        if isinstance(value, AnswerModels):
+            return value
+        if isinstance(value, AnswerModel):
+            return cls(None, (value._named(name),))
         if name == "presence_criterion" and _is_numeric(value):
             criteria = np.atleast_1d(check("presence_criterion", value)).astype(np.float64)
             if criteria.size == 0:
@@ -308,28 +302,28 @@ class AnswerModels:
 
     @property
     def is_noiseless(self) -> bool:
-        """Whether what is heard decides the answer: no guesses, lapses or flips."""
+        """:attr:`AnswerModel.is_noiseless` of all."""
         return all(model.is_noiseless for model in self.members)
 
     @property
     def is_continuous(self) -> bool:
-        """Whether a criterion has a law, so that measures bend everywhere."""
+        """:attr:`AnswerModel.is_continuous` of any."""
         return any(model.is_continuous for model in self.members)
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Whether a longer segment around a present one is present: halving then gives the labels of its leaves."""
+        """:attr:`AnswerModel.is_monotone` of all."""
         return all(model.is_monotone for model in self.members)
 
     @property
     def range(self) -> tuple[float, float]:
-        """The range of criteria that matters: all of several values, the central 90 % of a law; 0 and 1 for a rule."""
+        """:attr:`AnswerModel.range` of all."""
         low, high = zip(*(model.range for model in self))
         return min(low), max(high)
 
     @property
     def middle(self) -> float:
-        """The mean criterion, for drawings and starting points; 1/2 for a rule."""
+        """The mean of :attr:`AnswerModel.middle`."""
         return float(np.array([model.middle for model in self]) @ self.weights)
 
     def only(self, values: Any) -> AnswerModels:
@@ -362,12 +356,12 @@ class AnswerModels:
 
     @property
     def low(self) -> float:
-        """The chance of a present label where no event is, of the first."""
+        """:attr:`AnswerModel.low` of the first."""
         return self.members[0].low if self.members else 0.0
 
     @property
     def high(self) -> float:
-        """The chance of a present label where a whole event is, of the first."""
+        """:attr:`AnswerModel.high` of the first."""
         return self.members[0].high if self.members else 1.0
 
     @property
@@ -378,18 +372,14 @@ class AnswerModels:
 
     def parts(self, n: int = 16) -> list[Part]:
         """:meth:`AnswerModel.parts` of all, with weights that add to one."""
-        return [
-            part._replace(weight=float(weight * part.weight))
-            for weight, model in zip(self.weights, self)
-            for part in model.parts(n)
-        ]
+        share = 1 / len(self)
+        return [part._replace(weight=share * part.weight) for model in self for part in model.parts(n)]
 
     def kinks(self, event_length: Floats, segment_length: float) -> Floats:
         """The overlaps (events, any number) at which an answer changes; none for a law of criteria."""
-        d = np.asarray(event_length, dtype=np.float64)
         rules = [part.rule for model in self if not model.is_continuous for part in model.parts()]
-        needs = [rule.required_overlap(event_length=d, segment_length=segment_length) for rule in rules]
-        return np.column_stack(needs) if needs else np.empty((len(d), 0))
+        needs = [rule.required_overlap(event_length=event_length, segment_length=segment_length) for rule in rules]
+        return np.column_stack(needs) if needs else np.empty((len(event_length), 0))
 
     @cached_property
     def sorted(self) -> tuple[tuple[Floats, NDArray[np.int64], Floats], NDArray[np.int64] | slice]:

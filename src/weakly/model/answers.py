@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.results import counted
+from ..base.symbols import choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,8 +63,8 @@ class RowTable:
     @property
     def account(self) -> dict[str, int]:
         """What became of every row: rows = events + empty + skipped + merged; and how many events were clipped."""
-        made = {"rows": len(self), "events": len(self), "empty": 0, "skipped": 0, "merged": 0, "clipped": 0, "late": 0}
-        return {**made, **dict(self.source.account or {})}
+        none = dict.fromkeys(("empty", "skipped", "merged", "clipped", "late"), 0)
+        return {"rows": len(self), "events": len(self), **none, **(self.source.account or {})}
 
     def to_frame(self) -> pd.DataFrame:
         """One row per event or answer, with whatever else is known of it."""
@@ -119,14 +120,25 @@ class RowTable:
         filled = set(self._frame["recording"])
         return [n for n, yes in zip(self.recordings.index, self.recordings["annotated"]) if yes and n not in filled]
 
-    def _chosen(
+    def select(
         self,
-        label: str | Sequence[str] | None,
-        annotator: str | Sequence[str] | None,
-        where: Mapping[str, str] | None,
-        merge: Mapping[str, Sequence[str]] | None,
-    ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-        """The rows and recordings of a selection, and what there is to say of it."""
+        label: str | Sequence[str] | None = None,
+        *,
+        annotator: str | Sequence[str] | None = None,
+        where: Mapping[str, str] | None = None,
+        merge: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
+        """The rows of some classes, some annotators, with some values in other columns; classes may be merged first.
+
+        Every recording stays, with two exceptions: where a column of ``where`` belongs to recordings (one value in
+        each, such as a split), those with another value go; and where ``examined`` says what an annotator examined, the
+        other recordings count as not annotated. Of answers about merged classes, one that is present makes the answer
+        "present", and else one that is unsure "unsure".
+
+        >>> rows = pd.DataFrame({"recording": "a", "onset": [0, 2], "offset": [1, 3], "label": ["robin", "wren"]})
+        >>> Answers.from_frame(rows.assign(present=1)).select("bird", merge={"bird": ["robin", "wren"]})
+        <Answers: 2 answers, 1 label, 1 recording>
+        """
         frame, listing, notes = self._frame, self.recordings, self.source.notes
         if merge:
             everything = {new: self.labels if list(olds) == ["*"] else olds for new, olds in merge.items()}
@@ -141,10 +153,8 @@ class RowTable:
             own = _texts(frame[name])
             _known(f"where {name}", str(value), sorted(set(own)))
             hit = np.array([text == str(value) for text in own], dtype=bool)
-            if (
-                name not in ("label", "annotator", "present")
-                and frame.groupby("recording")[name].nunique(dropna=False).max() == 1
-            ):
+            of_rows = name in ("label", "annotator", "present")
+            if not of_rows and frame.groupby("recording")[name].nunique(dropna=False).max() == 1:
                 gone = set(frame["recording"][~hit])
                 listing = listing[[str(each) not in gone for each in listing.index]]
                 if gone:
@@ -155,12 +165,23 @@ class RowTable:
                 continue
             if role not in frame.columns:
                 raise InvalidInput(f"{role}: the rows do not say whose they are; there is no column {role}")
-            many = [wanted] if isinstance(wanted, str) else [str(each) for each in wanted]
             own = _texts(frame[role])
-            for each in many:
+            for each in several(wanted):
                 _known(role, each, sorted(set(own)))
-            keep &= np.array([text in many for text in own], dtype=bool)
-        return frame[keep].reset_index(drop=True), listing, notes
+            keep &= np.isin(np.asarray(own, dtype=object), several(wanted))
+        source = replace(self.source, notes=notes)
+        return self._selected(frame[keep].reset_index(drop=True), listing, source, annotator, bool(merge))
+
+    def _selected(
+        self, frame: pd.DataFrame, listing: pd.DataFrame, source: Reading, annotator: Any, merged: bool
+    ) -> Self:
+        """The table of the rows that were selected."""
+        raise NotImplementedError
+
+
+def several(names: str | Sequence[str]) -> list[str]:
+    """One name or several as a list."""
+    return [names] if isinstance(names, str) else [str(each) for each in names]
 
 
 def _texts(column: pd.Series) -> list[str]:
@@ -169,9 +190,47 @@ def _texts(column: pd.Series) -> list[str]:
 
 def _known(name: str, value: str, allowed: Sequence[str]) -> None:
     if value not in set(allowed):
-        from ..base.symbols import choice
-
         choice(name, value, tuple(allowed[:50]))
+
+
+def typed_rows(
+    frame: pd.DataFrame, source: str, needed: Sequence[str], times: Sequence[str], kind: str
+) -> pd.DataFrame:
+    """A copy of the table that has the needed columns, and numbers of this kind in those that hold times."""
+    missing = [name for name in needed if name not in frame.columns]
+    if missing:
+        raise InvalidInput(f"{source}: no column {missing[0]!r}; there are {', '.join(map(str, frame.columns))}")
+    table = frame.reset_index(drop=True).copy()
+    for name in times:
+        if name not in table:
+            table[name] = np.nan
+        try:
+            table[name] = pd.to_numeric(table[name]).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{source}: column {name!r} must hold {kind}: {error}") from error
+    return table
+
+
+def ordered(table: pd.DataFrame, first: Sequence[str]) -> pd.DataFrame:
+    """The table with these columns first, as far as it has them."""
+    return table[[*(name for name in first if name in table), *(name for name in table if name not in first)]]
+
+
+def listed(names: Any, lengths: Any, annotated: Any = True) -> pd.DataFrame:
+    """A list of recordings: their lengths in seconds (NaN where unknown), and whether they were annotated."""
+    index = pd.Index(names, name="recording", dtype=object)
+    known = {"length": np.asarray(lengths, dtype=np.float64), "annotated": np.full(len(names), annotated, dtype=bool)}
+    return pd.DataFrame(known, index=index)
+
+
+def refuse_rows(table: pd.DataFrame, bad: Any, source: str, words: str) -> None:
+    """An InvalidInput about the first of the bad rows, if there is one."""
+    if np.any(bad):
+        row = int(np.flatnonzero(bad)[0])
+        raise InvalidInput(
+            f"{source}: row {row} of recording {table['recording'][row]!r} {words}: "
+            f"onset {table['onset'][row]:g}, offset {table['offset'][row]:g}"
+        )
 
 
 def words_of(column: pd.Series, name: str, source: str) -> pd.Series:
@@ -211,9 +270,9 @@ class Answers(RowTable):
     def __init__(
         self, frame: pd.DataFrame, recordings: pd.DataFrame | None = None, *, source: Reading | None = None
     ) -> None:
-        self._frame = frame
-        self.recordings = _listing(frame) if recordings is None else recordings
-        self.source = source or Reading()
+        names = pd.unique(frame["recording"])
+        self._frame, self.source = frame, source or Reading()
+        self.recordings = listed(names, np.full(len(names), np.nan)) if recordings is None else recordings
 
     @classmethod
     def from_frame(
@@ -229,62 +288,28 @@ class Answers(RowTable):
         ``recordings`` names further recordings that were looked at without an answer about any label (a clip whose list
         of present labels is empty); ``recording_length`` gives lengths in seconds by name.
         """
-        missing = [name for name in ("recording", "label", "present") if name not in frame.columns]
-        if missing:
-            raise InvalidInput(f"{source}: no column {missing[0]!r}; there are {', '.join(map(str, frame.columns))}")
-        table = frame.reset_index(drop=True).copy()
-        unknown: dict[str, Any] = {"onset": np.nan, "offset": np.nan, "annotator": "", "seconds": np.nan, "query": ""}
-        for name, value in unknown.items():
-            if name not in table:
-                table[name] = value
-        for name in ("onset", "offset", "present", "seconds"):
-            try:
-                table[name] = pd.to_numeric(table[name]).astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise InvalidInput(f"{source}: column {name!r} must hold numbers: {error}") from error
+        times = ("onset", "offset", "present", "seconds")
+        table = typed_rows(frame, source, ("recording", "label", "present"), times, "numbers")
+        for name in ("annotator", "query"):
+            table[name] = table[name].astype(object).where(table[name].notna(), "") if name in table else ""
         for name in ("recording", "label", "annotator", "query"):
-            if name in ("annotator", "query"):
-                table[name] = table[name].astype(object).where(table[name].notna(), "")
             table[name] = words_of(table[name], name, source)
         wrong = ~(table["present"].isin([0.0, 1.0]) | table["present"].isna())
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise InvalidInput(f"{source}: row {row}: present must be 1, 0 or empty, got {table['present'][row]:g}")
         bad = (table["offset"] <= table["onset"]) | (table["onset"] < 0)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise InvalidInput(
-                f"{source}: row {row} of recording {table['recording'][row]!r} must end after it starts: "
-                f"onset {table['onset'][row]:g}, offset {table['offset'][row]:g}"
-            )
-        table = table[[*cls.COLUMNS, *(name for name in table.columns if name not in cls.COLUMNS)]]
-        return cls(table, _listing(table, recording_length, () if recordings is None else recordings))
+        refuse_rows(table, bad, source, "must end after it starts")
+        lengths, more = recording_length or {}, () if recordings is None else recordings
+        names = list(dict.fromkeys([*table["recording"], *map(str, lengths), *map(str, more)]))
+        return cls(ordered(table, cls.COLUMNS), listed(names, [float(lengths.get(name, np.nan)) for name in names]))
 
-    def select(
-        self,
-        label: str | Sequence[str] | None = None,
-        *,
-        annotator: str | Sequence[str] | None = None,
-        where: Mapping[str, str] | None = None,
-        merge: Mapping[str, Sequence[str]] | None = None,
-    ) -> Answers:
-        """The answers about some classes, of some annotators, with some values in other columns; as for events.
-
-        Of merged classes, one that is present makes the answer "present", and else one that is unsure "unsure".
-        """
-        frame, listing, notes = self._chosen(label, annotator, where, merge)
-        if merge:
+    def _selected(
+        self, frame: pd.DataFrame, listing: pd.DataFrame, source: Reading, annotator: Any, merged: bool
+    ) -> Self:
+        if merged:
             keys = [name for name in ("recording", "onset", "offset", "label", "annotator", "query") if name in frame]
             order = frame["present"].map({1.0: 0, 0.0: 2}).fillna(1)
             frame = frame.assign(_order=order).sort_values("_order", kind="stable").drop_duplicates(keys)
             frame = frame.sort_index().drop(columns="_order").reset_index(drop=True)
-        return Answers(frame, listing, source=replace(self.source, notes=notes))
-
-
-def _listing(frame: pd.DataFrame, lengths: Mapping[str, float] | None = None, more: Iterable[str] = ()) -> pd.DataFrame:
-    """Every recording of the answers with its length (NaN where unknown)."""
-    lengths = lengths or {}
-    names = list(dict.fromkeys([*pd.unique(frame["recording"]), *map(str, lengths), *map(str, more)]))
-    known = np.array([float(lengths.get(name, np.nan)) for name in names], dtype=np.float64)
-    index = pd.Index(names, name="recording", dtype=object)
-    return pd.DataFrame({"length": known, "annotated": np.ones(len(names), dtype=bool)}, index=index)
+        return type(self)(frame, listing, source=source)

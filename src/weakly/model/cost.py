@@ -22,8 +22,6 @@ from ..base.results import format_length
 from ..base.results import hours as hours
 from ..base.symbols import check, whole
 
-_TIMES = {"seconds_per_answer": 3.0, "seconds_per_tick": 1.0, "seconds_per_event": 15.0}
-
 
 @dataclass(frozen=True, init=False)
 class Cost:
@@ -89,37 +87,31 @@ class Cost:
         if priced + waged + (query_cost_share is not None) > 1:
             raise InvalidInput("give per_hour, or query_cost_share, or per_second and per_query, not several of them")
 
-        def number(name: str, value: Any, default: Any, symbol: str = "cost") -> Any:
-            return default if value is None else float(check(symbol, value, called=name))
+        def keep(name: str, value: Any, default: Any = None, symbol: str = "cost") -> Any:
+            number = default if value is None else float(check(symbol, value, called=name))
+            object.__setattr__(self, name, number)
+            return number
 
-        given = (seconds_per_answer, seconds_per_tick, seconds_per_event)
-        times = {name: number(name, value, _TIMES[name]) for name, value in zip(_TIMES, given)}
-        speed = number("speed", speed, 1.0, "hop")
-        speed_marking = number("speed_marking", speed_marking, speed, "hop")
-        wage = number("per_hour", per_hour, None)
-        marking = number("per_hour_marking", per_hour_marking, wage)
+        answer = keep("seconds_per_answer", seconds_per_answer, 3.0)
+        keep("seconds_per_tick", seconds_per_tick, 1.0)
+        keep("seconds_per_event", seconds_per_event, 15.0)
+        speed = keep("speed", speed, 1.0, "hop")
+        keep("speed_marking", speed_marking, speed, "hop")
+        wage = keep("per_hour", per_hour)
+        marking = keep("per_hour_marking", per_hour_marking, wage)
         if waged and wage is None:
             raise InvalidInput("per_hour_marking needs per_hour, the wage of those who answer (0 for volunteers)")
         if waged and not (wage or marking):
             raise InvalidInput("per_hour must not be 0 for everybody: everything would be free")
-        share = number("query_cost_share", query_cost_share, None, "query_cost_share")
-        if priced:
-            second, query = number("per_second", per_second, 0.0), number("per_query", per_query, 0.0)
-            if second == query == 0:
-                raise InvalidInput("per_second and per_query must not both be 0: everything would be free")
-        elif share is not None:
-            second, query = 1 - share, share
-        else:
-            hour = (1.0 if wage is None else wage) / 3600.0
-            second, query = hour / speed, hour * times["seconds_per_answer"]
+        share = keep("query_cost_share", query_cost_share, None, "query_cost_share")
+        hour = (1.0 if wage is None else wage) / 3600.0
+        usual = (0.0, 0.0) if priced else (hour / speed, hour * answer) if share is None else (1 - share, share)
+        second, query = keep("per_second", per_second, usual[0]), keep("per_query", per_query, usual[1])
+        if priced and second == query == 0:
+            raise InvalidInput("per_second and per_query must not both be 0: everything would be free")
         unit = "" if share is not None else "h" if not priced and wage is None else str(currency or "EUR")
-        for name, value in (
-            *(("per_second", second), ("per_query", query), ("currency", unit)),
-            *(("annotators", whole("annotators", annotators)), ("query_cost_share", share)),
-            *(("per_hour", wage), ("per_hour_marking", marking), *times.items()),
-            *(("speed", speed), ("speed_marking", speed_marking)),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "currency", unit)
+        object.__setattr__(self, "annotators", whole("annotators", annotators))
 
     @property
     def is_work(self) -> bool:

@@ -74,12 +74,6 @@ class Logistic:
         """The mean criterion."""
         return 1.0 - float(law_integrals(self, np.asarray(1.0))[0])
 
-    def integrals(self, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The integrals of the distribution function, and of it times the criterion, from zero to h."""
-        (below, above), (area, moment) = self._ends, _logistic_integrals(h, self.middle, self.spread)
-        width = 1 - below - above
-        return (area - below * h) / width, (moment - below * h * h / 2) / width
-
 
 def law_integrals(law: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of a law of criteria or one criterion.
@@ -87,19 +81,27 @@ def law_integrals(law: Any, h: NDArray[np.float64]) -> tuple[NDArray[np.float64]
     A fixed criterion, Beta and logistic laws in closed form, every other law by Gauss-Legendre quadrature.
     """
     if isinstance(law, float):
-        above = np.maximum(h - law, 0.0)
-        return above, above * (h + law) / 2
+        rest = np.maximum(h - law, 0.0)
+        return rest, rest * (h + law) / 2
     if isinstance(law, Logistic) and law.spread < 2:  # wider, the closed form loses digits
-        return law.integrals(h)
-    kind, shapes, loc, scale = _parameters(law)
+        (below, above), (area, moment) = law._ends, _logistic_integrals(h, law.middle, law.spread)
+        width = 1 - below - above
+        return (area - below * h) / width, (moment - below * h * h / 2) / width
+    kind, shapes, loc, scale = law_parameters(law)
     if kind == "beta" and loc == 0 and scale == 1:
-        return _beta_integrals(h, *shapes)
+        from scipy.special import betainc
+
+        a, b = shapes
+        share = betainc(a, b, h)
+        first = a / (a + b) * betainc(a + 1, b, h)
+        second = a * (a + 1) / ((a + b) * (a + b + 1)) * betainc(a + 2, b, h)
+        return h * share - first, (h * h * share - second) / 2
     if kind == "logistic":
         return _logistic_integrals(h, loc, scale)
     return LawTable.of(law).integrals(lambda u: np.asarray(law.cdf(u), dtype=np.float64), h)
 
 
-def _parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
+def law_parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
     """Name, shapes, location and scale of a frozen scipy law; an empty name for anything else."""
     maker = getattr(law, "dist", None)
     if maker is None or not hasattr(maker, "_parse_args"):
@@ -107,15 +109,6 @@ def _parameters(law: Any) -> tuple[str, tuple[float, ...], float, float]:
     parsed = maker._parse_args(*law.args, **law.kwds)
     shapes, loc = parsed[0], parsed[1]
     return maker.name, tuple(float(v) for v in shapes), float(loc), float(parsed[2]) if len(parsed) > 2 else 1.0
-
-
-def _beta_integrals(h: NDArray[np.float64], a: float, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from scipy.special import betainc
-
-    share = betainc(a, b, h)
-    first = a / (a + b) * betainc(a + 1, b, h)
-    second = a * (a + 1) / ((a + b) * (a + b + 1)) * betainc(a + 2, b, h)
-    return h * share - first, (h * h * share - second) / 2
 
 
 def _logistic_integrals(h: NDArray[np.float64], x0: float, s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

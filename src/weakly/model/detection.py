@@ -169,15 +169,15 @@ def value(h: float, edges: Any, table: Any) -> float:
 
 
 @kernel
-def _piece(s: float, rows: Any, first: int, last: int) -> Any:
+def _piece(s: float, rows: Any) -> Any:
     """The last of the sorted pieces that begins at s or before; the first if none does."""
-    return first + max(count_up_to(rows[first:last, 0], s) - 1, 0)
+    return max(count_up_to(rows[:, 0], s) - 1, 0)
 
 
 @kernel
-def _largest(s: float, rows: Any, first: int, last: int) -> float:
+def _largest(s: float, rows: Any) -> float:
     """The largest event fraction of the window that starts at s, from the pieces of a sweep; 0 where none meets it."""
-    i = _piece(s, rows, first, last)
+    i = _piece(s, rows)
     if s < rows[i, 0] or s > rows[i, 0] + rows[i, 1]:
         return 0.0
     along = (s - rows[i, 0]) / rows[i, 1]
@@ -185,7 +185,7 @@ def _largest(s: float, rows: Any, first: int, last: int) -> float:
 
 
 @kernel
-def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last: int, out: Any) -> None:
+def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, out: Any) -> None:
     """Windows s, s + w, ... that meet the event (a, b): rows (own, best, count) of the first, the last, those between;
     only windows that start within ``bounds`` count."""
     d = b - a
@@ -200,19 +200,19 @@ def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, fi
         if out[i, 2] == 0.0:
             out[i, 0] = 0.0
         out[i, 1] = out[i, 0]
-    if last > first:
+    if rows.shape[0] > 0:
         circle = bounds[2]  # its pieces lie within one turn
         for i, x in ((0, s), (1, end)):
             at = x if circle == 0.0 else x - np.floor(x / circle) * circle
             if out[i, 2] > 0.0:
-                out[i, 1] = max(out[i, 0], min(1.0, _largest(at, rows, first, last)))
+                out[i, 1] = max(out[i, 0], min(1.0, _largest(at, rows)))
 
 
 @kernel
-def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last: int, edges: Any) -> Any:
+def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, edges: Any) -> Any:
     """The starts of the first window that meets (a, b) at which some event fraction bends or the law of criteria has a
     panel's edge, in order."""
-    start, d, n = a - w, b - a, last - first
+    start, d, n = a - w, b - a, rows.shape[0]
     turns = 1 if bounds[2] > 0.0 and n > 0 else 0
     out = np.empty(2 * edges.shape[0] + 5 + 4 * n * (1 + 2 * turns))
     out[0], out[1], out[2], out[3], out[4] = start, a, b, bounds[0], bounds[1]
@@ -223,8 +223,8 @@ def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last
     for turn in range(-turns, turns + 1):
         shift = turn * bounds[2]
         for low in (a - w, b - w):
-            i = _piece(low - shift, rows, first, last) if n > 0 else last
-            while i < last and rows[i, 0] + shift < low + w:
+            i = _piece(low - shift, rows) if n > 0 else 0
+            while i < n and rows[i, 0] + shift < low + w:
                 out[g], out[g + 1] = rows[i, 0] + shift, rows[i, 0] + rows[i, 1] + shift
                 g += 2
                 i += 1
@@ -238,65 +238,57 @@ def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, first: int, last
 
 
 @kernel
-def found_at_random(
-    events: Any,
-    w: float,
-    bounds: Any,
-    rows: Any,
-    first: Any,
-    owner: Any,
-    edges: Any,
-    table: Any,
-    chances: Any,
-    nodes: Any,
-    weights: Any,
-) -> Any:
+def _cross(x: float, y: float, out: Any, n: int) -> int:
+    """Where on (0, 1) a line from x to y is zero, at place n of ``out``, if it is; back comes the next place."""
+    if x * y < 0.0:
+        out[n] = x / (x - y)
+        n += 1
+    return n
+
+
+@kernel
+def found_at_random(events: Any, w: float, bounds: Any, owner: Any, pieces: Any, law: Any) -> Any:
     """The chance per event that it is found on a grid of windows of length w with a uniform phase.
 
-    ``bounds`` (n, 3): the first and last start that a window may have, and the length of the circle or 0. ``rows``
-    (start, length, largest fraction at both ends) of the windows' starts in every recording, ``first`` where each
-    recording's begin, ``owner`` the recording of each event; no rows for events that are alone. Between the phases at
-    which a fraction passes a panel's edge or another fraction, everything is smooth: a few nodes integrate it.
+    ``bounds`` (n, 3): the first and last start that a window may have, and the length of the circle or 0. ``owner``:
+    the recording of each event. ``pieces``: rows (start, length, largest fraction at both ends) of the windows' starts
+    in every recording, and where each recording's begin; no rows for events that are alone. ``law``: (edges, table,
+    label chances, nodes, weights). Between the phases at which a fraction passes a panel's edge or another fraction,
+    everything is smooth: a few nodes integrate it.
     """
+    (every, first), (edges, table, chances, nodes, weights) = pieces, law
     out = np.zeros(events.shape[0])
     here, left, right = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
     own, best, one = np.zeros(3), np.zeros(3), np.empty(3, np.int64)
     one[:] = 1
     for e in range(events.shape[0]):
-        a, b, r = events[e, 0], events[e, 1], owner[e]
-        low, high = first[r], first[r + 1]
-        cuts = _cuts(a, b, w, bounds[e], rows, low, high, edges)
+        a, b, rows = events[e, 0], events[e, 1], every[first[owner[e]] : first[owner[e] + 1]]
+        cuts = _cuts(a, b, w, bounds[e], rows, edges)
         for i in range(cuts.shape[0] - 1):
             s, step = cuts[i], cuts[i + 1] - cuts[i]
             if step <= 1e-13 * w:
                 continue
             # Fractions are linear in here: split where two of them cross, and where the largest passes a panel's edge.
-            _segments(s + 1e-9 * step, a, b, w, bounds[e], rows, low, high, left)
-            _segments(s + (1 - 1e-9) * step, a, b, w, bounds[e], rows, low, high, right)
+            _segments(s + 1e-9 * step, a, b, w, bounds[e], rows, left)
+            _segments(s + (1 - 1e-9) * step, a, b, w, bounds[e], rows, right)
             inner = np.empty(20 + 2 * edges.shape[0])
             inner[0], inner[1] = 0.0, 1.0
             n = 2
             for p in range(6):
                 for q in range(p):
-                    x = left[p // 2, p % 2] - left[q // 2, q % 2]
-                    y = right[p // 2, p % 2] - right[q // 2, q % 2]
-                    if x * y < 0.0:
-                        inner[n] = x / (x - y)
-                        n += 1
+                    before, after = left[p // 2, p % 2], right[p // 2, p % 2]
+                    n = _cross(before - left[q // 2, q % 2], after - right[q // 2, q % 2], inner, n)
             for p in range(2):
                 if left[p, 1] != left[p, 0] or right[p, 1] != right[p, 0]:
                     for edge in edges:
-                        x, y = left[p, 1] - edge, right[p, 1] - edge
-                        if x * y < 0.0:
-                            inner[n] = x / (x - y)
-                            n += 1
+                        n = _cross(left[p, 1] - edge, right[p, 1] - edge, inner, n)
             sort_together(inner[:n], np.empty(n))
             for c in range(n - 1):
                 span = (inner[c + 1] - inner[c]) * step
                 if span <= 1e-14 * w:
                     continue
                 for q in range(nodes.shape[0]):
-                    _segments(s + inner[c] * step + span * nodes[q], a, b, w, bounds[e], rows, low, high, here)
+                    _segments(s + inner[c] * step + span * nodes[q], a, b, w, bounds[e], rows, here)
                     for p in range(3):
                         some = here[p, 2] > 0.0
                         own[p] = value(here[p, 0], edges, table) if some else 0.0
@@ -322,9 +314,9 @@ def detection_on_grid(who: AnswerModel, own: Any, best: Any, count: Any) -> Floa
 
 def detection_at_random(
     who: AnswerModel,
-    *,
     event_length: Any,
     segment_length: Any,
+    *,
     onset: Any = 0.0,
     starts: Any = None,
     largest: Any = None,
@@ -336,15 +328,15 @@ def detection_at_random(
     by parts. Panels of voters with their own criteria go through :func:`found_at_random`.
 
     >>> panel = AnswerModel.of(annotator=Annotator.beta(1, 9, lapse_rate=0.4, votes=(2, 5)))
-    >>> round(detection_at_random(panel, event_length=5.0, segment_length=0.5).item(), 3)
+    >>> round(detection_at_random(panel, 5.0, 0.5).item(), 3)
     0.919
 
     Parameters
     ----------
     onset : where events begin, if ``starts`` matters.
     starts : (low, high), the first and last start that a segment may have; left out, any.
-    largest : the largest event fractions of windows, (rows, first, owner, circle) of
-        :func:`found_at_random`; left out, each event is alone.
+    largest : the largest event fractions of windows, (rows, first, owner, circle) of :func:`found_at_random`; left
+        out, each event is alone.
     """
     d, q, a = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (event_length, segment_length, onset)))
     low, high = (np.broadcast_to(x, d.shape) for x in ((-np.inf, np.inf) if starts is None else starts))
@@ -354,15 +346,8 @@ def detection_at_random(
         span = np.minimum(a + d - finite, high) - np.maximum(a - q + finite, low)
         return np.where(np.isfinite(need), _some(span / q, _chances(who)[-1]), 0.0)
     assert who.annotator is not None
-    if who.annotator.votes is not None:
-        return _panel_at_random(who, a, d, q, low, high, largest)
-    return _integrated(who.annotator, a, d, q, low, high)
-
-
-def _panel_at_random(
-    who: AnswerModel, a: Floats, d: Floats, q: Floats, low: Floats, high: Floats, largest: Any
-) -> Floats:
-    assert who.annotator is not None
+    if who.annotator.votes is None:
+        return _integrated(who.annotator, a, d, q, low, high)
     nodes, weights = np.polynomial.legendre.leggauss(10)
     panels = who.annotator.panels
     law = (panels.edges, panels.table(who.annotator.criterion_cdf), _chances(who), (1 + nodes) / 2, weights / 2)
@@ -373,7 +358,7 @@ def _panel_at_random(
     out, widths = np.empty(d.size), q.ravel()
     for width in np.unique(widths):
         at = widths == width
-        out[at] = found_at_random(events[at], float(width), bounds[at], rows, first, owner[at], *law)
+        out[at] = found_at_random(events[at], float(width), bounds[at], owner[at], (rows, first), law)
     return out.reshape(d.shape)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.results import law_name
 from ..base.symbols import check
-from .criterion_law import Law
+from .criterion_law import Law, law_parameters
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
@@ -55,8 +56,6 @@ class Lengths:
     frozen: Any = None  # a law: a frozen scipy distribution
     notes: dict[str, Any] = field(default_factory=dict)
 
-    # --- how to make one -------------------------------------------------------------------------------------------
-
     @classmethod
     def fixed(cls, event_length: float) -> Lengths:
         """Every event has the same length."""
@@ -73,12 +72,10 @@ class Lengths:
             raise InvalidInput("values must hold at least one event length > 0, got none")
         if not np.isfinite(array).all():
             raise InvalidInput("values must be finite, got inf")
-        if weights is None:
-            shares = np.full(array.size, 1.0)
-        else:
-            shares = np.asarray(check("n_events", weights, called="weights"), dtype=np.float64).ravel()
-            if shares.shape != array.shape or not shares.sum() > 0:
-                raise InvalidInput(f"weights must be {array.size} numbers >= 0, one for each value, got {weights!r}")
+        told = np.ones(array.size) if weights is None else check("n_events", weights, called="weights")
+        shares: Any = np.ravel(np.asarray(told, dtype=np.float64))
+        if shares.shape != array.shape or not shares.sum() > 0:
+            raise InvalidInput(f"weights must be {array.size} numbers >= 0, one for each value, got {weights!r}")
         distinct, where = np.unique(array, return_inverse=True)
         shares = np.bincount(where.ravel(), weights=shares, minlength=distinct.size)
         kept = shares > 0
@@ -110,17 +107,11 @@ class Lengths:
         if not low < high:
             raise InvalidInput(f"law must give more than one length, got {label} with {low:g} s only; Lengths.fixed?")
         if below > 1e-6:
-            import warnings
-
-            warnings.warn(
-                f"{label} puts {below:.2g} of its mass below zero; taken given that the length is positive",
-                AssumptionWarning,
-                stacklevel=2,
-            )
-        made = cls(label, frozen=frozen, notes={"below": below})
+            words = f"{label} puts {below:.2g} of its mass below zero; taken given that the length is positive"
+            warnings.warn(words, AssumptionWarning, stacklevel=2)
         if not math.isfinite(mean):
             raise InvalidInput(f"law must have a finite mean, got {label}")
-        return made
+        return cls(label, frozen=frozen, notes={"below": below})
 
     @classmethod
     def fit(cls, values: ArrayLike, *, family: str = "lognorm", censored: ArrayLike | None = None) -> Lengths:
@@ -156,16 +147,10 @@ class Lengths:
         parameters = maker.fit(data, **fixed)
         frozen = maker(*parameters)
         likelihood = float(np.sum(frozen.logpdf(array[~mask])) + np.sum(frozen.logsf(array[mask])))
-        free = len(parameters) - len(fixed)
-        made = cls.law(frozen)
-        made.notes.update(
-            n=int(array.size),
-            n_censored=int(mask.sum()),
-            log_likelihood=likelihood,
-            aic=2 * free - 2 * likelihood,
-            family=family,
-        )
-        return made
+        law, aic = cls.law(frozen), 2 * (len(parameters) - len(fixed)) - 2 * likelihood
+        counts = {"n": int(array.size), "n_censored": int(mask.sum())}
+        law.notes.update(**counts, log_likelihood=likelihood, aic=aic, family=family)
+        return law
 
     @classmethod
     def of(cls, value: Any) -> Lengths:
@@ -212,10 +197,7 @@ class Lengths:
             raise InvalidInput(f"event_length has wrong parameters for the law {kind}: {rest!r} ({error})") from error
         if not usable:
             raise InvalidInput(f"event_length has parameters outside the domain of the law {kind}: {rest!r}")
-        inside = ", ".join([*(f"{value:g}" for value in plain), *(f"{key}={value:g}" for key, value in named.items())])
-        return cls.law(frozen, name=f"{kind}({inside})")
-
-    # --- what it is ------------------------------------------------------------------------------------------------
+        return cls.law(frozen, name=law_name(frozen))
 
     @property
     def is_sample(self) -> bool:
@@ -230,11 +212,8 @@ class Lengths:
     @cached_property
     def std(self) -> float:
         """The standard deviation of the length in seconds."""
-        if self.values is not None and self.weights is not None:
-            return float(math.sqrt((self.weights * (self.values - self.mean) ** 2).sum()))
-        second = self.expect(lambda d: (d - self.mean) ** 2)
-        spread = float(self.frozen.std())
-        return spread if not math.isfinite(spread) else math.sqrt(second)
+        spread = 0.0 if self.values is not None else float(self.frozen.std())
+        return math.sqrt(self.expect(lambda d: (d - self.mean) ** 2)) if math.isfinite(spread) else spread
 
     @property
     def shortest(self) -> float:
@@ -251,39 +230,31 @@ class Lengths:
         share = np.asarray(check("event_fraction", p, called="p"), dtype=np.float64)
         if self.values is not None and self.weights is not None:
             index = np.searchsorted(np.cumsum(self.weights), share * (1 - 1e-12), side="left")
-            found = self.values[np.minimum(index, self.values.size - 1)]
+            length = self.values[np.minimum(index, self.values.size - 1)]
         else:
-            below = self.notes.get("below", 0.0)
-            found = np.asarray(self.frozen.ppf(below + share * (1 - below)))
-        return float(found) if share.ndim == 0 else found
+            length = np.asarray(self.frozen.ppf(self._below + share * (1 - self._below)))
+        return float(length) if share.ndim == 0 else length
 
     def draw(self, n: int | tuple[int, ...], rng: Any = None) -> Floats:
         """n random lengths."""
         generator = np.random.default_rng(rng)
         if self.values is not None:
             return np.asarray(generator.choice(self.values, size=n, p=self.weights), dtype=np.float64)
-        if self.notes.get("below", 0.0) > 0:
+        if self._below > 0:
             uniform = 1 - generator.random(n)  # (0, 1]: never the lower end itself
             return np.asarray(self.quantile(uniform), dtype=np.float64)
         drawn = np.asarray(self.frozen.rvs(size=n, random_state=generator), dtype=np.float64)
         return np.maximum(drawn, np.finfo(np.float64).tiny)  # a gamma draw can underflow to zero
-
-    # --- expectations ----------------------------------------------------------------------------------------------
 
     def expect(self, function: Function, splits: Sequence[float] | Floats = ()) -> float:
         """The expectation of a vectorised function of the length; ``splits`` are lengths where it jumps or bends."""
         if self.values is not None and self.weights is not None:
             # Not BLAS, here and elsewhere: the last digit of its sums depends on the number of its threads.
             return float((self.weights * function(self.values)).sum())
-        cuts = np.asarray(splits, dtype=np.float64)
-        edges = self._edges[0]
+        cuts, edges = np.asarray(splits, dtype=np.float64), self._edges[0]
         inside = cuts[(cuts > edges[0]) & (cuts < edges[-1])]
-        if inside.size == 0:
-            return float(np.sum(self._mass * function(self._points)))
-        finer = np.unique(np.concatenate((edges, inside)))
-        nodes, weights = _panel_nodes(finer)
-        flat = self._edges[1][np.searchsorted(edges, finer[:-1], side="right") - 1][:, None]
-        return float(np.sum(np.where(np.isnan(flat), self._density(nodes), flat) * weights * function(nodes)))
+        nodes, mass = self._panels if inside.size == 0 else self._masses(np.unique(np.concatenate((edges, inside))))
+        return float(np.sum(mass * function(nodes)))
 
     def partial(self, function: Function, limit: ArrayLike) -> Floats:
         """E[function(d); d <= limit], for every limit; one sort or one set of panels serves all of them.
@@ -295,8 +266,8 @@ class Lengths:
         if self.values is not None and self.weights is not None:
             terms = self.weights * np.broadcast_to(function(self.values), self.values.shape)
             return _prefix(terms, np.searchsorted(self.values, limits, side="right"))
-        edges = self._edges[0]
-        whole = np.concatenate(([0.0], np.cumsum(np.sum(self._mass * function(self._points), axis=1))))
+        edges, (points, mass) = self._edges[0], self._panels
+        whole = np.concatenate(([0.0], np.cumsum(np.sum(mass * function(points), axis=1))))
         clipped = np.clip(limits, edges[0], edges[-1])
         panel = np.clip(np.searchsorted(edges, clipped, side="right") - 1, 0, edges.size - 2)
         half = ((clipped - edges[panel]) / 2)[..., None]
@@ -304,8 +275,8 @@ class Lengths:
         rest = np.sum(self._density(nodes) * half * _WEIGHTS * function(nodes), axis=-1)
         flat = ~np.isnan(self._edges[1][panel])
         if flat.any():  # a panel too narrow for its density: the law's own mass up to the limit
-            mass = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self.notes.get("below", 0.0))
-            rest = np.where(flat, mass * function(clipped), rest)
+            part = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self._below)
+            rest = np.where(flat, part * function(clipped), rest)
         return np.asarray(whole[panel] + rest, dtype=np.float64)
 
     def partial_moments(self, limit: ArrayLike) -> tuple[Floats, Floats, Floats]:
@@ -320,37 +291,30 @@ class Lengths:
         if self.values is not None and self.weights is not None:
             index = np.searchsorted(self.values, limits, side="right")
             return tuple(table[index] for table in self._prefix_moments)  # type: ignore[return-value]
-        if getattr(getattr(self.frozen, "dist", None), "name", "") == "lognorm":  # in closed form: searches ask often
+        kind, shapes, loc, scale = law_parameters(self.frozen)
+        if kind == "lognorm" and loc == 0:  # in closed form: searches ask often
             from scipy.special import ndtr
 
-            (shape,), loc, scale = self.frozen.dist._parse_args(*self.frozen.args, **self.frozen.kwds)
-            if loc == 0:
-                with np.errstate(divide="ignore"):
-                    z = np.log(np.maximum(limits, 0.0) / scale) / shape
-                return tuple(  # type: ignore[return-value]
-                    np.asarray(scale**k * np.exp((k * shape) ** 2 / 2) * ndtr(z - k * shape)) for k in range(3)
-                )
-        return (
-            self.partial(np.ones_like, limits),
-            self.partial(lambda d: d, limits),
-            self.partial(lambda d: d * d, limits),
-        )
+            with np.errstate(divide="ignore"):
+                z = np.log(np.maximum(limits, 0.0) / scale) / shapes[0]
+            return tuple(  # type: ignore[return-value]
+                np.asarray(scale**k * np.exp((k * shapes[0]) ** 2 / 2) * ndtr(z - k * shapes[0])) for k in range(3)
+            )
+        return tuple(self.partial(power, limits) for power in (np.ones_like, lambda d: d, np.square))  # type: ignore[return-value]
 
     @cached_property
-    def _prefix_moments(self) -> tuple[Floats, Floats, Floats]:
-        d, weights = self.values, self.weights
-        assert d is not None
-        assert weights is not None
-        return (
-            np.concatenate(([0.0], np.cumsum(weights))),
-            np.concatenate(([0.0], np.cumsum(weights * d))),
-            np.concatenate(([0.0], np.cumsum(weights * d * d))),
-        )
+    def _prefix_moments(self) -> list[Floats]:
+        d, weights = np.asarray(self.values), np.asarray(self.weights)
+        return [np.concatenate(([0.0], np.cumsum(term))) for term in (weights, weights * d, weights * d * d)]
+
+    @property
+    def _below(self) -> float:
+        """The chance that a law gives lengths below zero."""
+        return float(self.notes.get("below", 0.0))
 
     def _density(self, d: Floats) -> Floats:
         density = np.asarray(self.frozen.pdf(d), dtype=np.float64)
-        found: Floats = np.where(np.isfinite(density), density, 0.0) / (1 - self.notes.get("below", 0.0))
-        return found
+        return np.asarray(np.where(np.isfinite(density), density, 0.0) / (1 - self._below))
 
     @cached_property
     def _edges(self) -> tuple[Floats, Floats]:
@@ -359,7 +323,7 @@ class Lengths:
         Where halving ends at the resolution of floating point (a gamma law with shape 0.2 from 0.5 on has 0.06 % of its
         mass within one rounding error of 0.5), the panel gets the law's mass as a flat density; elsewhere NaN.
         """
-        below = self.notes.get("below", 0.0)
+        below = self._below
         levels = below + (1 - below) * np.concatenate((_LEVELS[::-1], 1 - _LEVELS[1:26]))
         start, end = max(0.0, float(self.frozen.support()[0])), float(self.frozen.support()[1])
         # In the upper tail 1 - 2^-k rounds; the survival function keeps the digits, as far as they carry weight.
@@ -375,7 +339,9 @@ class Lengths:
         while True:
             nodes, weights = _panel_nodes(edges)
             mass = np.sum(self._density(nodes) * weights, axis=1)
-            wanted = self._mass_between(edges, below)
+            rising, falling = np.asarray(self.frozen.cdf(edges)), np.asarray(self.frozen.sf(edges))
+            # The smaller of the two keeps its digits: differences of the cdf are lost in the upper tail.
+            wanted = np.where(rising[1:] < 0.5, np.diff(rising), -np.diff(falling)) / (1 - below)
             wrong = np.abs(mass - wanted) > 1e-14 + 1e-11 * wanted
             wide = np.diff(edges) > 1e-11 * edges[1:]
             if not (wrong & wide).any() or edges.size > 4000:
@@ -384,31 +350,23 @@ class Lengths:
             edges = np.unique(np.concatenate((edges, halves)))
         return edges, np.where(wrong, wanted / np.diff(edges), np.nan)
 
-    def _mass_between(self, edges: Floats, below: float) -> Floats:
-        rising, falling = np.asarray(self.frozen.cdf(edges)), np.asarray(self.frozen.sf(edges))
-        # The smaller of the two keeps its digits: differences of the cdf are lost in the upper tail.
-        return np.where(rising[1:] < 0.5, np.diff(rising), -np.diff(falling)) / (1 - below)
+    def _masses(self, edges: Floats) -> tuple[Floats, Floats]:
+        """The nodes of panels between these edges, which are those of the law or finer, and the law's mass at each."""
+        nodes, weights = _panel_nodes(edges)
+        flat = self._edges[1][np.searchsorted(self._edges[0], edges[:-1], side="right") - 1][:, None]
+        return nodes, np.where(np.isnan(flat), self._density(nodes), flat) * weights
 
     @cached_property
-    def _points(self) -> Floats:
-        return _panel_nodes(self._edges[0])[0]
-
-    @cached_property
-    def _mass(self) -> Floats:
-        edges, flat = self._edges
-        weights = _panel_nodes(edges)[1]
-        return np.where(np.isnan(flat)[:, None], self._density(self._points), flat[:, None]) * weights
-
-    # --- how it is shown -------------------------------------------------------------------------------------------
+    def _panels(self) -> tuple[Floats, Floats]:
+        return self._masses(self._edges[0])
 
     def __repr__(self) -> str:
         return f"Lengths({self.name}, mean={self.mean:.4g} s)"
 
     def to_dict(self) -> dict[str, Any]:
         """Name, mean, spread and quartiles, in plain numbers."""
-        low, middle, high = (self.quantile(p) for p in (0.25, 0.5, 0.75))
-        found = {"name": self.name, "mean": self.mean, "std": self.std, "longest": self.longest}
-        return {**found, "quartiles": [low, middle, high]}
+        numbers = {"mean": self.mean, "std": self.std, "longest": self.longest}
+        return {"name": self.name, **numbers, "quartiles": [self.quantile(p) for p in (0.25, 0.5, 0.75)]}
 
 
 def _prefix(terms: Floats, index: Any) -> Floats:

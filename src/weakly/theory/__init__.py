@@ -2,17 +2,15 @@
 
 Floats or arrays in, floats or arrays out; everything broadcasts and is keyword-only. The rooms: :mod:`.single` (the
 theorems, random lengths), :mod:`.optimum` (the best segment length, bounds), :mod:`.dense` (events that merge, in long
-recordings and in finite ones), :mod:`.windows` (overlapping segments), :mod:`.boxes` (more dimensions), :mod:`.costs`
-(targets, budgets, break-even, bisection), :mod:`.aggregates` (the share of present segments).
+recordings and in finite ones), :mod:`.extensions` (overlapping windows, more dimensions), :mod:`.costs` (targets,
+budgets, break-even, bisection).
 
 >>> import weakly as wk
 >>> round(wk.theory.best_overlap_accuracy(presence_criterion=0.5), 4)
 0.7639
 """
 
-from ..model.placement import windows_per_cell
-from .boxes import box_overlap_accuracy, box_recall, box_wrong_volume, optimal_box_ratio
-from .core import present_share
+from ..model.intervals import windows_per_cell
 from .costs import (
     affordable_accuracy,
     affordable_segment_length,
@@ -27,16 +25,26 @@ from .costs import (
     optimal_start_level,
 )
 from .dense import Crowded, Dense, clump_cdf, crowded_recordings, dense_recordings, optimal_dense_segment_length
+from .extensions import (
+    box_overlap_accuracy,
+    box_recall,
+    box_wrong_volume,
+    optimal_box_ratio,
+    optimal_votes,
+    overlap_accuracy_per_recording,
+    overlap_accuracy_profile,
+    overlapping_cell_accuracy,
+    overlapping_wrong_time,
+    present_share,
+    soft_wrong_time,
+)
 from .optimum import critical_event_rate, ideal_criterion, optimal_segment_length, overlap_accuracy_bound
-from .overlapping import optimal_votes, overlapping_cell_accuracy, overlapping_wrong_time, soft_wrong_time
 from .single import (
     best_overlap_accuracy,
     event_recall,
     expected_present_segments,
     optimal_query_count,
     overlap_accuracy,
-    overlap_accuracy_per_recording,
-    overlap_accuracy_profile,
     precision,
     recall,
     recording_accuracy,

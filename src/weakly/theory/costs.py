@@ -19,8 +19,8 @@ from ..model.annotator import TIE
 from ..model.answer_model import AnswerLike
 from ..model.cost import Cost
 from ..model.lengths import LengthLike
-from .core import FloatOrArray, out
 from .optimum import optimal_segment_length
+from .single import FloatOrArray, out
 from .single import overlap_accuracy as accuracy_given_overlap
 
 
@@ -54,21 +54,24 @@ def longest_segment_length(
     >>> float(longest_segment_length(event_length=1, presence_criterion=0.5, wrong_time=0.5))
     1.0
     """
+    return _longest(event_length, presence_criterion, overlap_accuracy, wrong_time)
+
+
+def _longest(event_length: Any, presence_criterion: Any, overlap_accuracy: Any, wrong_time: Any) -> FloatOrArray:
     d, g = check("event_length", event_length), check("presence_criterion", presence_criterion)
     if (overlap_accuracy is None) == (wrong_time is None):
         raise InvalidInput("give one target: overlap_accuracy or wrong_time")
     if overlap_accuracy is not None:
         target = check("presence_criterion", overlap_accuracy, called="overlap_accuracy")
-        sums, product, scale = (1 + 2 * g - target) / target, 2 * g**2 / target, d
+        sums, product = (1 + 2 * g - target) / target, 2 * g**2 / target
     else:
-        target = check("wrong_time", wrong_time) / d
-        sums, product, scale = 2 * g + target, 2 * g**2, d
+        sums, product = 2 * g + check("wrong_time", wrong_time) / d, 2 * g**2
     # The two lengths that meet the target exactly have this sum and product (in event lengths); the longer one is ours.
     square = sums**2 - 4 * product
     square = np.where(np.abs(square) <= 1e-14 * sums**2, 0.0, square)
     with np.errstate(invalid="ignore"):
         ratio = (sums + np.sqrt(square)) / 2
-    return np.where((square >= 0) & (ratio >= g), ratio * scale, np.nan)[()]
+    return np.where((square >= 0) & (ratio >= g), ratio * d, np.nan)[()]
 
 
 def minimal_cost(
@@ -88,12 +91,7 @@ def minimal_cost(
     88.0742
     """
     total = check("recording_length", recording_length)
-    longest = longest_segment_length(
-        event_length=event_length,
-        presence_criterion=presence_criterion,
-        overlap_accuracy=overlap_accuracy,
-        wrong_time=wrong_time,
-    )
+    longest = _longest(event_length, presence_criterion, overlap_accuracy, wrong_time)
     price = (cost or Cost(query_cost_share=0.5)).of(listened=total, n_queries=total / longest)
     return np.where(np.isnan(price), np.inf, price)[()]
 
@@ -116,9 +114,8 @@ def affordable_segment_length(
     """
     total = check("recording_length", recording_length)
     best = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
-    affordable = np.asarray(
-        (cost or Cost(query_cost_share=0.5)).queries(budget=check("cost", budget, called="budget"), listened=total)
-    )
+    price = cost or Cost(query_cost_share=0.5)
+    affordable = np.asarray(price.queries(budget=check("cost", budget, called="budget"), listened=total))
     with np.errstate(divide="ignore"):
         length = np.maximum(best, total / affordable)
     return np.where(affordable > 0, length, np.nan)[()]
@@ -138,19 +135,9 @@ def affordable_accuracy(
     >>> round(float(affordable_accuracy(budget=80, **work)), 6)
     0.6375
     """
-    length = np.asarray(
-        affordable_segment_length(
-            event_length=event_length,
-            presence_criterion=presence_criterion,
-            recording_length=recording_length,
-            budget=budget,
-            cost=cost,
-        )
-    )
-    known = np.where(np.isnan(length), 1.0, length)
-    value = accuracy_given_overlap(
-        event_length=event_length, segment_length=known, presence_criterion=presence_criterion
-    )
+    events: Any = {"event_length": event_length, "presence_criterion": presence_criterion}
+    length = affordable_segment_length(recording_length=recording_length, budget=budget, cost=cost, **events)
+    value = accuracy_given_overlap(segment_length=np.where(np.isnan(length), 1.0, length), **events)
     return np.where(np.isnan(length), np.nan, value)[()]
 
 
@@ -177,9 +164,8 @@ def cost_ratio(
     """
     total, share = check("recording_length", recording_length), check("query_cost_share", query_cost_share)
     if segment_length is None:
-        width = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
-    else:
-        width = check("segment_length", segment_length)
+        segment_length = optimal_segment_length(event_length=event_length, presence_criterion=presence_criterion)
+    width = check("segment_length", segment_length)
     oracle = check("overestimation", overestimation) * (2 * check("n_events", n_events) + 1)
     return out(((1 - share) * total + share * total / width) / ((1 - share) * total + share * oracle))
 
@@ -237,33 +223,30 @@ def break_even_recording_length(
     return out(check("overestimation", overestimation) * (2 * count + 1) * width)
 
 
-def _present_per_level(recording_length: Any, event_length: Any, criterion: Any, depth: int) -> list[float]:
-    """Expected number of present segments of length T / 2^j for one event placed uniformly in the recording."""
+def _present_per_level(
+    levels: Any, start_level: Any, recording_length: Any, event_length: Any, criterion: Any
+) -> tuple[int, float, list[float]]:
+    """The first level, T, and per level the expected number of present segments of length T / 2^j for one event placed
+    uniformly in the recording; 0 before the first level."""
+    depth, first = whole("levels", levels, least=0, most=24), whole("start_level", start_level, least=0)
+    if first > depth:
+        raise InvalidInput(f"start_level must be at most levels = {depth}, got {first}")
     total, d = float(check("recording_length", recording_length)), float(check("event_length", event_length))
     need = float(check("presence_criterion", criterion)) * d
     if d > total:
         raise InvalidInput(f"event_length must be at most recording_length {total:g}, got {d:g}")
-    found = []
-    for level in range(depth):
+    counts = [0.0] * first
+    for level in range(first, depth):
         width = total / 2**level
         if need > width * (1 + TIE):
-            found.append(0.0)
-            continue
-        if d == total:
-            found.append(float(2**level))
-            continue
-        start = width * np.arange(2**level)
-        low, high = np.maximum(start - d + need, 0.0), np.minimum(start + width - need, total - d)
-        found.append(float(np.maximum(high - low, 0.0).sum() / (total - d)))
-    return found
-
-
-def _depth(levels: Any, start_level: Any) -> tuple[int, int]:
-    depth = whole("levels", levels, least=0, most=24)
-    first = whole("start_level", start_level, least=0)
-    if first > depth:
-        raise InvalidInput(f"start_level must be at most levels = {depth}, got {first}")
-    return depth, first
+            counts.append(0.0)
+        elif d == total:
+            counts.append(float(2**level))
+        else:
+            start = width * np.arange(2**level)
+            low, high = np.maximum(start - d + need, 0.0), np.minimum(start + width - need, total - d)
+            counts.append(float(np.maximum(high - low, 0.0).sum() / (total - d)))
+    return first, total, counts
 
 
 def bisection_queries(
@@ -288,9 +271,8 @@ def bisection_queries(
     >>> round(bisection_queries(recording_length=102.4, levels=7, event_length=1, presence_criterion=0.3), 4)
     15.9467
     """
-    depth, first = _depth(levels, start_level)
-    present = _present_per_level(recording_length, event_length, presence_criterion, depth)
-    return 2.0**first + 2 * sum(present[first:])
+    first, _, present = _present_per_level(levels, start_level, recording_length, event_length, presence_criterion)
+    return 2.0**first + 2 * sum(present)
 
 
 def bisection_listened(
@@ -304,10 +286,8 @@ def bisection_listened(
     >>> round(bisection_listened(recording_length=102.4, levels=7, event_length=1, presence_criterion=0.5) / 102.4, 2)
     2.98
     """
-    depth, first = _depth(levels, start_level)
-    total = float(check("recording_length", recording_length))
-    present = _present_per_level(recording_length, event_length, presence_criterion, depth)
-    return total + sum(count * total / 2.0**level for level, count in enumerate(present) if level >= first)
+    _, total, present = _present_per_level(levels, start_level, recording_length, event_length, presence_criterion)
+    return total + sum(count * total / 2.0**level for level, count in enumerate(present))
 
 
 def optimal_start_level(
@@ -322,7 +302,7 @@ def optimal_start_level(
     >>> optimal_start_level(recording_length=102.4, n_events=1, query_cost_share=0.5, levels=7)
     4
     """
-    depth, _ = _depth(levels, 0)
+    depth = whole("levels", levels, least=0, most=24)
     total, count = float(check("recording_length", recording_length)), float(check("n_events", n_events))
     share = float(check("query_cost_share", query_cost_share))
     if share == 0:

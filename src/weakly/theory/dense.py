@@ -26,10 +26,16 @@ from numpy.typing import ArrayLike
 from ..base.errors import InvalidInput
 from ..base.results import to_jsonable
 from ..base.symbols import check, whole
-from .core import FloatOrArray, Floats, out
 from .optimum import maximise
+from .single import FloatOrArray, Floats, out
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+
+
+def _panels(edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Half the width of each panel between the edges, and its nodes and weights, shape (panels, nodes)."""
+    half = np.diff(edges)[:, None] / 2
+    return half, edges[:-1, None] + half * (1 + _NODES), half * _WEIGHTS
 
 
 def _terms(size: Any) -> int:
@@ -131,8 +137,16 @@ def clump_cdf(length: ArrayLike, *, event_length: ArrayLike, event_rate: ArrayLi
     return out(np.where(x >= d, 1 - clumps.survival(x), 0.0))
 
 
+class _Numbers:
+    """A result of numbers alone."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same numbers, plain."""
+        return {name: to_jsonable(value) for name, value in self.__dict__.items()}
+
+
 @dataclass(frozen=True)
-class Dense:
+class Dense(_Numbers):
     """What fixed segments make of a dense recording; shares of time or of merged events, per segment length."""
 
     event_length: float
@@ -145,10 +159,6 @@ class Dense:
     recall: FloatOrArray
     event_recall: FloatOrArray
     event_share: float  # of time that events cover
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same numbers, plain."""
-        return {name: to_jsonable(value) for name, value in self.__dict__.items()}
 
 
 def dense_recordings(
@@ -204,9 +214,8 @@ def _stationary(clumps: Clumps, w: float, g: float) -> tuple[float, float, float
     """Shares of segments absent though they meet an event, of event time in them, of meeting; of clumps noticed."""
     rate, d, nu = clumps.rate, clumps.d, clumps.nu
     edges = np.unique(np.append(np.arange(0.0, w, g * d), w))
-    half = np.diff(edges)[:, None] / 2
-    x = edges[:-1, None] + half * (1 + _NODES)
-    weight = half * _WEIGHTS * np.exp(-rate * (w - x))
+    _, x, weights = _panels(edges)
+    weight = weights * np.exp(-rate * (w - x))
     one = 2 * nu * clumps.survival(x / g)  # cut by one edge, empty up to the other
     both = nu * rate * g * clumps.convolution(x / g)  # cut by both edges, x seconds of cover in all
     cut = weight * (one + both)
@@ -259,7 +268,7 @@ _UP_TO = _integration_matrix()
 
 
 @dataclass(frozen=True)
-class Crowded:
+class Crowded(_Numbers):
     """Expected sums over the segments of a recording with M merged events."""
 
     event_length: float
@@ -271,10 +280,6 @@ class Crowded:
     right: float  # expected sum of the accuracies of the segments that meet an event
     n_overlapping: float  # expected number of segments that meet an event
     event_share: float  # of time that events cover
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same numbers, plain."""
-        return {name: to_jsonable(value) for name, value in self.__dict__.items()}
 
 
 def crowded_recordings(
@@ -311,20 +316,17 @@ def crowded_recordings(
     met = float(np.sum(1 - missed**count))
     covered = _covered(d, total, count)
     # Half of the circle is enough: conjugate rates give conjugate values.
-    n = next(
-        k for k in range(8, 100_000, 2) if k * np.log(count) + math.lgamma(count + 1) - math.lgamma(count + k + 1) < -40
-    )
+    most, size = math.lgamma(count + 1), np.log(count)
+    n = next(k for k in range(8, 100_000, 2) if k * size + most - math.lgamma(count + k + 1) < -40)
     angle = np.pi * (2 * np.arange(n // 2) + 1) / n
     mu = count * np.exp(1j * angle)
     kernel = _Kernel(mu / room, d, total, w, g)
     # The recording reads the same backwards, so segment i and segment B - 1 - i share their sums.
     sums = np.zeros(mu.shape, complex)
     for i in range((queries + 1) // 2):
-        both = 1 if 2 * i == queries - 1 else 2
-        sums += both * kernel.absent(w * i)
-    scale = np.exp(mu - 1j * count * angle + math.lgamma(count + 1) - count * np.log(count))
-    correction = float(np.mean((scale * sums).real))
-    right = covered * total / w + correction
+        sums += (1 if 2 * i == queries - 1 else 2) * kernel.absent(w * i)
+    scale = np.exp(mu - 1j * count * angle + most - count * size)
+    right = covered * total / w + float(np.mean((scale * sums).real))
     return Crowded(d, count, total, queries, g, right / met, right, met, covered)
 
 
@@ -361,20 +363,14 @@ class _Kernel:
     def absent(self, s: float) -> Any:
         w, total, back = self.w, self.total, self.total - s - self.w
         edges = _clean([*self._breaks(s), *(w - np.asarray(self._breaks(back)))], 0.0, w)
-        half = np.diff(edges)[:, None] / 2
-        x = edges[:-1, None] + half * (1 + _NODES)
-        weights = half * _WEIGHTS
+        half, x, weights = _panels(edges)
         left = self.survival(x / self.g, s + x)
         right = self.survival((w - x) / self.g, back + w - x)  # as function of x: y = w - x seconds on the right
-        last = min(s + w, total - self.d)
-        first = min(total - s, total - self.d)
-        cut = np.sum(
-            weights * self.rate * np.exp(-self.rate * (last - s - x + self.d)) * left * (1 - 2 * x / w), axis=(1, 2)
-        )
-        cut += np.sum(
-            weights * self.rate * np.exp(-self.rate * (first - back - (w - x) + self.d)) * right * (2 * x / w - 1),
-            axis=(1, 2),
-        )
+        last, first = min(s + w, total - self.d), min(total - s, total - self.d)
+        quiet = np.exp(-self.rate * (last - s - x + self.d))
+        cut = np.sum(weights * self.rate * quiet * left * (1 - 2 * x / w), axis=(1, 2))
+        quiet = np.exp(-self.rate * (first - back - (w - x) + self.d))
+        cut += np.sum(weights * self.rate * quiet * right * (2 * x / w - 1), axis=(1, 2))
         # Both edges: the second clump's share beyond x, with weights 1 and y, integrated from the right end.
         y = w - x
         rising = right * np.exp(self.rate * y)
@@ -399,11 +395,10 @@ class _Kernel:
         edges = _clean(points, s + w, total)
         if edges.size < 2:
             return 0.0
-        half = np.diff(edges)[:, None] / 2
-        end = edges[:-1, None] + half * (1 + _NODES)
+        _, end, weights = _panels(edges)
         long = self.survival(np.maximum(end - s, w / g), end)
         quiet = np.exp(-self.rate * (np.minimum(end, total - d) - (end - d)))
-        return np.sum(half * _WEIGHTS * self.rate * quiet * long, axis=(1, 2))
+        return np.sum(weights * self.rate * quiet * long, axis=(1, 2))
 
     def _breaks(self, s: float) -> list[float]:
         """Where the survival of a clump that ends x after s changes its formula."""

@@ -21,8 +21,7 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check, choice
 from ..model.answer_model import AnswerLike, AnswerModel
 from ..model.lengths import LengthLike, Lengths
-from .core import FloatOrArray, Floats, cells, expected, lengths_or_numbers, out
-from .single import best_overlap_accuracy, best_ratio, event_weighted, right_share
+from .single import FloatOrArray, Floats, asked, best_overlap_accuracy, best_ratio, event_weighted, expected, out
 
 #: Central differences of order eight: the first derivative from four points on either side.
 _OFFSETS = np.array([-4, -3, -2, -1, 1, 2, 3, 4.0])
@@ -61,10 +60,7 @@ def optimal_segment_length(
     """
     objective = choice("objective", objective, ("overlap", "recording"))
     weighting = choice("weighting", weighting, ("event", "segment"))
-    who, d = (
-        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
-        lengths_or_numbers(event_length),
-    )
+    d, _, who = asked(event_length, 1.0, presence_criterion, rule, annotator)
     if isinstance(d, Lengths) and d.values is not None and d.values.size == 1:
         d = d.values[0] + np.zeros(())
     if not isinstance(d, Lengths):
@@ -73,11 +69,10 @@ def optimal_segment_length(
             return out(d * ratio)
         if who.annotator is not None:  # scale-free: one search serves every length
             return out(d * _search(Lengths.fixed(1.0), who, objective, weighting))
-        found = [_search(Lengths.fixed(float(each)), who, objective, weighting) for each in d.ravel()]
-        return out(np.array(found).reshape(d.shape))
+        return out(np.vectorize(lambda each: _search(Lengths.fixed(each), who, objective, weighting))(d))
     if who.criterion is None:
         return out(_search(d, who, objective, weighting))
-    exact = d.is_sample and (objective == "recording" or weighting == "segment")
+    exact = d.values is not None and (objective == "recording" or weighting == "segment")
     table = np.empty(who.shape)
     for index, g in np.ndenumerate(who.criterion):
         one = AnswerModel(criterion=np.asarray(g))
@@ -87,9 +82,8 @@ def optimal_segment_length(
 
 def _exact(lengths: Lengths, g: float, objective: str) -> float:
     """The optimum over a sample: on each stretch between neighbouring g * d_i the root of a quadratic."""
-    d = lengths.values
-    assert d is not None
-    p0, m1, m2 = (table[1:] for table in lengths._prefix_moments)
+    d = np.asarray(lengths.values)
+    p0, m1, m2 = lengths.partial_moments(d)
     mean = lengths.mean
     start, end = g * d, np.append(g * d[1:], np.inf)
     a = 2 * g * g * m2
@@ -108,20 +102,15 @@ def _exact(lengths: Lengths, g: float, objective: str) -> float:
     return float(q[int(np.argmin(score))])
 
 
-def _score(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) -> Callable[[Floats], Floats]:
+def _search(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) -> float:
+    """The optimum by a search over segment lengths."""
+
     def score(q: Floats) -> Floats:
         if objective == "overlap" and weighting == "event":
-            if who.criterion is not None:
-                return event_weighted(lengths, q, who.criterion)
-            return cells(lengths, q, who, right_share)
-        found = expected(lengths, q, who)
-        return -found.wrong if objective == "recording" else 1 - found.wrong / (found.event + found.segment)
+            return event_weighted(lengths, q, who)
+        per_event = expected(lengths, q, who)
+        return -per_event.wrong if objective == "recording" else per_event.right_share
 
-    return score
-
-
-def _search(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) -> float:
-    score = _score(lengths, who, objective, weighting)
     low, high = lengths.quantile(1e-3), lengths.quantile(1 - 1e-6)
     jumps = _jumps(lengths, who)
     bottom, top = 1e-4 * low, 50 * high

@@ -4,28 +4,213 @@ Each function takes numbers or arrays (which broadcast) or a law of lengths as `
 ``presence_criterion``, ``rule`` or ``annotator``. The assumptions are the paper's: the phase of the segments is
 uniform, and events lie at least one segment length apart. Only the ratio :math:`\delta = d_q/d_e` of the lengths
 matters to a share of time: for the theory without seconds give ``event_length=1`` and the ratio as ``segment_length``.
+
+While a segment slides past an event, the overlap x takes every value in (0, m) twice, m = min(d_e, d_q), and stays at m
+for :math:`|d_e - d_q|` seconds. Every closed form is an integral against this measure. If a segment is present from an
+overlap :math:`x_0` on, then per event
+
+.. math:: \text{present} = d_e + d_q - 2 x_0, \qquad \text{true} = d_e - x_0^2 / d_q,
+
+and wrong time = present + d_e - 2 true. The paper's rule is :math:`x_0 = \gamma d_e`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
-from ..model.annotator import TIE
+from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerLike, AnswerModel
+from ..model.detection import detection_at_random
 from ..model.lengths import LengthLike, Lengths
-from .core import FloatOrArray, Floats, Seconds, cells, expected, lengths_or_numbers, noticeable, out, seconds
-from .core import recall as chance_found
+
+Floats = NDArray[np.float64]
+#: What closed forms give: a float for numbers, an array for arrays.
+FloatOrArray = float | Floats
 
 
-def _ask(event_length: Any, segment_length: Any, who: AnswerModel) -> Seconds:
-    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    return expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
+@dataclass(frozen=True)
+class Seconds:
+    """Seconds per event, expected over the phase of the grid (and over the law of lengths, if there is one)."""
+
+    event: Floats  # of event: d_e
+    segment: Floats  # of one segment: d_q
+    present: Floats  # in present segments that meet the event
+    true: Floats  # of the event in present segments
+
+    @property
+    def wrong(self) -> Floats:
+        """Present where there is no event, or absent where there is."""
+        return self.present + self.event - 2 * self.true
+
+    @property
+    def right_share(self) -> Floats:
+        """Of the time of the segments that meet an event: the accuracy given overlap."""
+        return 1 - self.wrong / (self.event + self.segment)
+
+
+def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
+    """The seconds for events of length d in segments of length q; arrays broadcast."""
+    if who.annotator is not None:
+        present, true = annotator_seconds(d, q, who.annotator)
+    else:
+        present, true = rule_seconds(d, q, who.required_overlap(d, q))
+    zero = np.zeros(np.broadcast_shapes(np.shape(present), np.shape(d), np.shape(q)))
+    return Seconds(d + zero, q + zero, present + zero, true + zero)
+
+
+def chance_found(who: AnswerModel, d: Floats, q: Floats) -> Floats:
+    """The chance that an event is found: see :mod:`weakly.model.detection` for what that means."""
+    someone = who.annotator
+    if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
+        return _voted_recall(someone, d, q)  # hard votes: the j-th smallest criterion decides alone
+    d, q = np.broadcast_arrays(d, q)
+    return detection_at_random(who, d, q)
+
+
+def _voted_recall(annotator: Annotator, d: Floats, q: Floats) -> Floats:
+    r"""The chance that n >= 1 segments meet the j-th smallest of k criteria, by parts: linear in it between bends."""
+    ratio = q / d
+    limit = np.minimum(1.0, ratio)
+    half = np.minimum(0.5, limit)  # up to one half of the event a segment always holds it; then min(1, span / q)
+    at_limit = np.clip((1 + ratio - 2 * limit) / ratio, 0.0, 1.0)
+    lost = 2 / ratio * (annotator.voted_area(limit) - annotator.voted_area(half))
+    return np.asarray(at_limit * annotator.voted_cdf(limit) + lost, dtype=np.float64)
+
+
+def splits(who: AnswerModel, q: float) -> list[float]:
+    """The event lengths at which the seconds jump or bend, for one segment length."""
+    if who.rule is not None:
+        return _rule_splits(who.rule, q)
+    return [q] if who.single is None else [q / who.single, q]
+
+
+def _rule_splits(rule: PresenceRule, q: float) -> list[float]:
+    # Each piece is a line a * d + b; the seconds can only bend where two of these lines cross.
+    lines = [(form.event_share, form.segment_share * q + form.seconds) for form in rule.forms]
+    lines += [(0.0, q), (1.0, 0.0), (0.5, q / 2)]
+    found = [q]
+    for i, (a, b) in enumerate(lines):
+        for c, e in lines[:i]:
+            if a != c:
+                found.append((e - b) / (a - c))
+    # present + event recall also bend where the present stretch is one segment long: d = 2 x_0
+    found += [2 * b / (1 - 2 * a) for a, b in lines if a != 0.5]
+    return [value for value in found if value > 0]
+
+
+def rule_seconds(d: Floats, q: Floats, x0: Floats) -> tuple[Floats, Floats]:
+    """Seconds present and truly present per event, if overlap from x0 on makes a segment present."""
+    possible = np.isfinite(x0)
+    x = np.where(possible, x0, 0.0)
+    least = np.minimum(d, q)
+    present = np.where(possible, d + q - 2 * x, 0.0)
+    # A margin can ask for more than the overlap can be; then every present segment has all of the overlap.
+    true = np.where(x <= least * (1 + TIE), d - x * x / q, present * least / q)
+    return present, np.where(possible, true, 0.0)
+
+
+def annotator_seconds(d: Floats, q: Floats, annotator: Annotator) -> tuple[Floats, Floats]:
+    """Expected seconds present and truly present per event, for P(present | event fraction) of an annotator."""
+    if isinstance(annotator.presence_criterion, float):
+        low, high = (float(annotator.probability(h)) for h in (0.0, 1.0))
+        need = annotator.presence_criterion * d
+        x0 = np.where(need <= np.minimum(d, q) * (1 + TIE), need, np.inf)
+        present, true = rule_seconds(d, q, x0)
+        return low * (d + q) + (high - low) * present, low * d + (high - low) * true
+    most = np.minimum(d, q)
+    share = most / d
+    area, moment = annotator.integrals(share)
+    whole = np.abs(d - q) * annotator.probability(share)
+    return 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
+
+
+def expected(lengths: Lengths, q: Floats, who: AnswerModel) -> Seconds:
+    """The seconds per event, expected over a law of lengths, for every segment length and criterion."""
+    if who.criterion is not None:
+        g = who.criterion
+        p0, m1, m2 = lengths.partial_moments(noticeable(lengths, q, g))
+        zero = 0.0 * p0
+        return Seconds(lengths.mean + zero, q + zero, (1 - 2 * g) * m1 + q * p0, m1 - g * g * m2 / q)
+    present = cells(lengths, q, who, lambda d, width, one: seconds(one, d, width).present)
+    true = cells(lengths, q, who, lambda d, width, one: seconds(one, d, width).true)
+    return Seconds(np.full(q.shape, lengths.mean), q, present, true)
+
+
+def noticeable(lengths: Lengths, q: Floats, g: Floats) -> Floats:
+    """The longest event that a segment can make noticed; in a sample a tie counts, in a law it has no weight."""
+    return q / g * (1 + TIE if lengths.is_sample else 1.0)
+
+
+#: Cells of a table times lengths of a sample that are held at once: 8 MB a copy.
+_AT_ONCE = 1_000_000
+
+
+def cells(
+    lengths: Lengths,
+    q: Floats,
+    who: AnswerModel,
+    function: Callable[[Floats, Floats, AnswerModel], Floats],
+    *,
+    bends: Callable[[float, float], list[float]] | None = None,
+) -> Floats:
+    """E[function(d, q, who)] over a law of lengths, for each cell of the broadcast table of q and criteria.
+
+    ``bends(q, longest)`` are lengths where the function bends besides those of the presence rule.
+    """
+    shape = np.broadcast_shapes(q.shape, who.shape)
+    widths, table = np.broadcast_to(q, shape), np.empty(shape)
+    if lengths.values is not None and lengths.weights is not None and who.criterion is None:
+        flat, found = widths.reshape(-1), table.reshape(-1)
+        step = max(1, _AT_ONCE // lengths.values.size)
+        for start in range(0, flat.size, step):
+            part = flat[start : start + step, None]
+            found[start : start + step] = np.einsum("qi,i->q", function(lengths.values, part, who), lengths.weights)
+        return table
+    longest = lengths.quantile(1 - 1e-9)
+    for index, width in np.ndenumerate(widths):
+        one = who.at(index, shape)
+
+        def inner(d: Floats, width: float = width, one: AnswerModel = one) -> Floats:
+            return function(d, np.asarray(width), one)
+
+        more = [] if bends is None else bends(float(width), longest)
+        table[index] = lengths.expect(inner, splits(one, float(width)) + more)
+    return table
+
+
+def asked(
+    event_length: Any, segment_length: Any, presence_criterion: Any = None, rule: Any = None, annotator: Any = None
+) -> tuple[Lengths | Floats, Floats, AnswerModel]:
+    """The arguments of a public function, checked: event lengths, segment lengths, and who answers."""
+    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    return lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length)), who
+
+
+def lengths_or_numbers(event_length: LengthLike) -> Lengths | Floats:
+    """The argument as a law of lengths, if it is one, else as checked numbers."""
+    if isinstance(event_length, Lengths) or hasattr(event_length, "lengths") or hasattr(event_length, "ppf"):
+        return Lengths.of(event_length)
+    return np.asarray(check("event_length", event_length), dtype=np.float64)
+
+
+def out(value: Any) -> FloatOrArray:
+    """A float if the inputs were numbers, an array if they were arrays."""
+    array = np.asarray(value, dtype=np.float64)
+    return float(array) if array.ndim == 0 else array
+
+
+def _ask(event_length: Any, segment_length: Any, *who: Any) -> Seconds:
+    """The seconds of public arguments: lengths, and criterion, rule and annotator, of which one is given."""
+    d, q, model = asked(event_length, segment_length, *who)
+    return expected(d, q, model) if isinstance(d, Lengths) else seconds(model, d, q)
 
 
 def overlap_accuracy(
@@ -60,21 +245,10 @@ def overlap_accuracy(
     >>> overlap_accuracy(event_length=1, segment_length=[0.3, 0.8], presence_criterion=0.5).round(4).tolist()
     [0.2308, 0.7639]
     """
-    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
-    weighting = choice("weighting", weighting, ("event", "segment"))
-    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    if isinstance(d, Lengths) and weighting == "event":
-        if who.criterion is not None:
-            return out(event_weighted(d, q, who.criterion))
-        return out(cells(d, q, who, right_share))
-    found = expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
-    return out(1 - found.wrong / (found.event + found.segment))
-
-
-def right_share(d: Floats, q: Floats, who: AnswerModel) -> Floats:
-    """Theorem 1 for one who answers, whoever it is."""
-    found = seconds(who, d, q)
-    return 1 - found.wrong / (found.event + found.segment)
+    d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
+    if choice("weighting", weighting, ("event", "segment")) == "event" and isinstance(d, Lengths):
+        return out(event_weighted(d, q, who))
+    return out((expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)).right_share)
 
 
 def best_overlap_accuracy(*, presence_criterion: ArrayLike) -> FloatOrArray:
@@ -156,26 +330,25 @@ def recording_accuracy(
     ...     recording_length=100), 6)
     0.9575
     """
-    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
-    count = np.asarray(check("n_events", n_events), dtype=np.float64)
-    total = np.asarray(check("recording_length", recording_length), dtype=np.float64)
-    rho = np.asarray(check("flip_rate", flip_rate), dtype=np.float64)
-    found = _ask(event_length, segment_length, who)
-    if (count * found.event > total * (1 + 1e-12)).any():
+    d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
+    count, total = check("n_events", n_events), np.asarray(check("recording_length", recording_length))
+    rho = check("flip_rate", flip_rate)
+    per_event = expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
+    if (count * per_event.event > total * (1 + 1e-12)).any():
         raise InvalidInput("n_events * event_length must be at most recording_length: the events do not fit")
-    if (found.segment > total * (1 + 1e-12)).any():
-        most, least = float(np.max(found.segment)), float(np.min(total))
+    if (per_event.segment > total * (1 + 1e-12)).any():
+        most, least = float(np.max(per_event.segment)), float(np.min(total))
         raise InvalidInput(f"segment_length must be at most recording_length {least:g} s, got {most:g} s")
-    crowded = count * found.event + np.maximum(count - 1, 0) * found.segment > total * (1 + 1e-12)
+    crowded = count * per_event.event + np.maximum(count - 1, 0) * per_event.segment > total * (1 + 1e-12)
     if crowded.any():
         warnings.warn(
             "the events cannot lie one segment length apart in this recording; Theorem 5 assumes that they do",
             AssumptionWarning,
             stacklevel=2,
         )
-    wrong = count * found.wrong
+    wrong = count * per_event.wrong
     if who.annotator is not None:
-        wrong = wrong + float(who.annotator.probability(0.0)) * (total - count * (found.event + found.segment))
+        wrong = wrong + who.low * (total - count * (per_event.event + per_event.segment))
     right = 1 - wrong / total
     return out(right + rho * (1 - 2 * right))
 
@@ -197,13 +370,7 @@ def wrong_time(
     >>> wrong_time(event_length=1, segment_length=1, presence_criterion=0.5)
     0.5
     """
-    return out(
-        _ask(
-            event_length,
-            segment_length,
-            AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
-        ).wrong
-    )
+    return out(_ask(event_length, segment_length, presence_criterion, rule, annotator).wrong)
 
 
 def precision(
@@ -224,13 +391,9 @@ def precision(
     >>> precision(event_length=1, segment_length=1, presence_criterion=0.5)
     0.75
     """
-    found = _ask(
-        event_length,
-        segment_length,
-        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
-    )
-    some = found.present > 0
-    return out(np.where(some, found.true / np.where(some, found.present, 1.0), np.nan))
+    per_event = _ask(event_length, segment_length, presence_criterion, rule, annotator)
+    some = per_event.present > 0
+    return out(np.where(some, per_event.true / np.where(some, per_event.present, 1.0), np.nan))
 
 
 def recall(
@@ -250,12 +413,8 @@ def recall(
     >>> round(recall(event_length=1, segment_length=0.8, presence_criterion=0.5), 6)
     0.6875
     """
-    found = _ask(
-        event_length,
-        segment_length,
-        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
-    )
-    return out(found.true / found.event)
+    per_event = _ask(event_length, segment_length, presence_criterion, rule, annotator)
+    return out(per_event.true / per_event.event)
 
 
 def event_recall(
@@ -277,8 +436,7 @@ def event_recall(
     >>> round(event_recall(event_length=1, segment_length=1.534247, presence_criterion=0.9), 4)
     0.4786
     """
-    who = AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
-    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
+    d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
     if not isinstance(d, Lengths):
         return out(chance_found(who, d, q) + 0.0 * (d + q))
     if who.criterion is None:
@@ -304,83 +462,21 @@ def expected_present_segments(
     >>> expected_present_segments(event_length=1, segment_length=2, presence_criterion=0.25)
     1.25
     """
-    found = _ask(
-        event_length,
-        segment_length,
-        AnswerModel.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator),
-    )
-    return out(found.present / found.segment)
+    per_event = _ask(event_length, segment_length, presence_criterion, rule, annotator)
+    return out(per_event.present / per_event.segment)
 
 
-def overlap_accuracy_per_recording(
-    *, event_length: LengthLike, segment_length: ArrayLike, presence_criterion: ArrayLike
-) -> FloatOrArray:
-    r"""Expected mean accuracy of the segments that meet the event, for recordings with one event each.
-
-    For :math:`\delta = d_q/d_e \ge 1`
-
-    .. math:: \frac{1 + \gamma}{\delta} - \frac{1/2 + \gamma^2}{\delta^2}.
-
-    For :math:`\delta < 1` let :math:`1 = k\delta + R` with whole k and :math:`0 \le R < \delta`. The event meets k+2
-    segments with chance :math:`R/\delta` and k+1 otherwise; with :math:`\Phi(x) = \int_0^x \phi`, where
-    :math:`\phi(x) = x/\delta` for :math:`x \ge \gamma` and :math:`1 - x/\delta` below, and with
-    :math:`I = 1\{\delta \ge \gamma\}`,
-
-    .. math:: \frac{1}{\delta}\left[\frac{k R I + 2\Phi(R)}{k+2}
-        + \frac{(k-1)(\delta-R) I + 2\Phi(\delta) - 2\Phi(R)}{k+1}\right].
-
-    Parameters
-    ----------
-    event_length : :math:`d_e` in seconds, or a law of lengths (one event per recording, lengths from the law).
-    segment_length, presence_criterion : as in :func:`overlap_accuracy`.
-
-    Notes
-    -----
-    The statistic of the paper's simulations with one event (E12); the grid has a uniform phase and no edges.
-
-    Examples
-    --------
-    >>> round(overlap_accuracy_per_recording(event_length=1, segment_length=1.3, presence_criterion=0.7), 6)
-    0.721893
-    """
-    who = AnswerModel.of(presence_criterion=presence_criterion)
-    d, q = lengths_or_numbers(event_length), np.asarray(check("segment_length", segment_length), dtype=np.float64)
-    if isinstance(d, Lengths):
-        return out(cells(d, q, who, _per_recording, bends=_multiples))
-    return out(_per_recording(d, q, who))
-
-
-def _multiples(width: float, longest: float) -> list[float]:
-    return list(width * np.arange(1, min(longest / width, 400) + 1))
-
-
-def _per_recording(d: Floats, q: Floats, who: AnswerModel) -> Floats:
-    assert who.criterion is not None
-    g, ratio = who.criterion, np.asarray(q / d, dtype=np.float64)
-    whole = np.floor(1 / ratio * (1 + 1e-15))
-    rest = np.clip(1 - whole * ratio, 0.0, None)
-    noticed = ratio >= g * (1 - TIE)
-
-    def area(x: Floats) -> Floats:
-        low = x - x * x / (2 * ratio)
-        high = g + (x * x - 2 * g * g) / (2 * ratio)
-        return np.where((x >= g) & noticed, high, low)
-
-    many = (whole * rest * noticed + 2 * area(rest)) / (whole + 2)
-    few = ((whole - 1) * (ratio - rest) * noticed + 2 * (area(ratio) - area(rest))) / (whole + 1)
-    long = (1 + g) / ratio - (0.5 + g * g) / ratio**2
-    return np.where(ratio >= 1, long, (many + few) / ratio)
-
-
-def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:
+def event_weighted(lengths: Lengths, q: Floats, who: AnswerModel) -> Floats:
     r"""E f over the law, for every segment length and criterion of the broadcast table.
 
     With :math:`\kappa = 1 + 2\gamma + 2\gamma^2` Theorem 1 reads :math:`\kappa - 2\gamma^2 d/q - \kappa q/(d+q)` for
     :math:`d \le q/\gamma`, else :math:`q/(d+q)`: the criterion only sets the limit and the factors of three sums over
     the lengths up to the limit. So the lengths are sorted once, and a hundred criteria cost as much as one.
     """
-    shape = np.broadcast_shapes(q.shape, g.shape)
-    widths, criteria = np.broadcast_to(q, shape).ravel(), np.broadcast_to(g, shape).ravel()
+    if who.criterion is None:
+        return cells(lengths, q, who, lambda d, width, one: seconds(one, d, width).right_share)
+    shape = np.broadcast_shapes(q.shape, who.shape)
+    widths, criteria = np.broadcast_to(q, shape).ravel(), np.broadcast_to(who.criterion, shape).ravel()
     limits = noticeable(lengths, widths, criteria)
     p0, m1, _ = lengths.partial_moments(limits)
     near, whole = np.empty(limits.shape), np.empty(limits.shape)
@@ -390,38 +486,5 @@ def event_weighted(lengths: Lengths, q: Floats, g: Floats) -> Floats:
         sums = lengths.partial(lambda d, width=width: 1 / (d + width), np.append(limits[cell], np.inf))  # type: ignore[misc]
         near[cell], whole[cell] = sums[:-1], sums[-1]
     kappa = 1 + 2 * criteria + 2 * criteria * criteria
-    found = kappa * p0 - 2 * criteria * criteria * m1 / widths - kappa * widths * near + widths * (whole - near)
-    return np.asarray(found.reshape(shape), dtype=np.float64)
-
-
-def overlap_accuracy_profile(
-    lengths: LengthLike, *, segment_length: ArrayLike, presence_criterion: ArrayLike, weighting: str = "segment"
-) -> Floats:
-    r"""The table of accuracies given overlap, one row per segment length and one column per presence criterion.
-
-    The same numbers as :func:`overlap_accuracy` with a law of lengths; the cost does not grow with the number of
-    criteria, and the memory is that of two copies of the lengths.
-
-    Parameters
-    ----------
-    lengths : a law, numbers (a sample) or events.
-    segment_length : Q lengths in seconds.
-    presence_criterion : C criteria in (0, 1].
-    weighting : ``segment`` or ``event`` (eq. 13 of the paper, E20).
-
-    Notes
-    -----
-    Theorem 1 and eq. 13 of the paper.
-
-    Examples
-    --------
-    >>> overlap_accuracy_profile([0.5, 1, 4], segment_length=[0.9, 2], presence_criterion=[0.5]).round(4).tolist()
-    [[0.3909], [0.5815]]
-    """
-    law = Lengths.of(lengths)
-    q = np.atleast_1d(np.asarray(check("segment_length", segment_length), dtype=np.float64)).ravel()[:, None]
-    g = np.atleast_1d(np.asarray(check("presence_criterion", presence_criterion), dtype=np.float64)).ravel()[None, :]
-    if choice("weighting", weighting, ("event", "segment")) == "event":
-        return event_weighted(law, q, g)
-    found = expected(law, q, AnswerModel(criterion=g))
-    return np.asarray(1 - found.wrong / (found.event + found.segment), dtype=np.float64)
+    right = kappa * p0 - 2 * criteria * criteria * m1 / widths - kappa * widths * near + widths * (whole - near)
+    return np.asarray(right.reshape(shape), dtype=np.float64)
