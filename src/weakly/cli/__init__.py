@@ -16,7 +16,7 @@ import typer
 
 from .. import __version__
 from ..base.errors import InvalidInput, WeaklyError
-from ..base.files import inputs_kept
+from ..base.results import inputs_kept
 from . import common
 
 app = typer.Typer(

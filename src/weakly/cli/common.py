@@ -265,8 +265,7 @@ def deliver(
         print_result(result, most=most)
     if outlet.out is not None:
         from ..base import plot
-        from ..base.files import atomic_write
-        from ..base.results import to_json
+        from ..base.results import atomic_write, to_json
 
         paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
         texts = {outlet.out / f"{stem}.csv": _csv(table) for stem, table in result.tables().items()}

@@ -107,7 +107,7 @@ def infer(
     if training is not None:
         wrote(*result.training().write(training))
     if outlet.out is not None:
-        from ..base.files import atomic_write
+        from ..base.results import atomic_write
 
         for name, table in (("active", result.active), ("events", result.events(threshold, rng=seed).to_frame())):
             with atomic_write(outlet.out / f"{name}.csv") as file:  # data to be read again: names as they are

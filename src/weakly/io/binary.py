@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput, optional
-from ..base.files import atomic_write
-from ..base.results import counted
+from ..base.results import atomic_write, counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .formats import Format, losses, per_recording, texts_of

@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import AssumptionWarning, InvalidInput
-from ..base.files import atomic_write
-from ..base.results import counted
+from ..base.results import atomic_write, counted
 from ..base.symbols import choice
 from ..model.answers import Answers
 from ..model.events import Events

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput, optional
-from ..base.files import atomic_write
+from ..base.results import atomic_write
 from ..base.symbols import plausible_length
 from .source import refused
 

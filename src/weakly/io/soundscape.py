@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
-from ..base.files import atomic_write
+from ..base.results import atomic_write
 from ..base.symbols import check, choice
 from ..model.intervals import Features
 from .signals import PathLike, _soundfile, blocks, header

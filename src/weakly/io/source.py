@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from ..base.errors import InvalidInput, WeaklyError
-from ..base.files import is_input
+from ..base.results import is_input
 
 #: The first bytes of files that people keep beside their annotations, and what they are.
 KINDS = (

@@ -35,8 +35,7 @@ from ..base.symbols import check
 from ..engine.scoring import measure
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Intervals
-from ..model.placement import Edge, Placement
+from ..model.intervals import Edge, EventArrays, Intervals, Placement
 from ..theory.costs import optimal_start_level
 from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
 from .fixed import Fixed

@@ -12,8 +12,17 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..base.results import seconds
-from ..model.intervals import Intervals, fixed_segments, oracle_segments
-from ..model.placement import Edge, Placement, cell_labels, checked_votes, window_starts, windows_per_cell
+from ..model.intervals import (
+    Edge,
+    Intervals,
+    Placement,
+    cell_labels,
+    checked_votes,
+    fixed_segments,
+    oracle_segments,
+    window_starts,
+    windows_per_cell,
+)
 from .base import AnswerHistory, Labels, Method, Recording, Words, enough, lookup, required, size, unasked
 
 if TYPE_CHECKING:

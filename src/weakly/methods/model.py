@@ -27,9 +27,8 @@ from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
-from ..model.intervals import EventArrays
+from ..model.intervals import EventArrays, Placement
 from ..model.lengths import Lengths
-from ..model.placement import Placement
 from .base import Labels, Outcome
 from .fixed import Placed
 

@@ -34,9 +34,8 @@ from numpy.typing import NDArray
 
 from ..base.parallel import Progress, in_order, threads
 from ..model.answer_model import NODES, AnswerModels, Part
-from ..model.intervals import EventArrays, contains, covered, merge
+from ..model.intervals import EventArrays, contains, covered, merge, window_starts
 from ..model.lengths import Lengths
-from ..model.placement import window_starts
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import ClassPosterior, RecordingPosterior, shares_of, split, strata_of

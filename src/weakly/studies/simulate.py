@@ -24,13 +24,11 @@ from ..base.report import Report
 from ..base.results import METRICS, Finding, law_name, points, to_jsonable
 from ..base.symbols import Seed, check, choice, positive, whole
 from ..engine.scoring import score
-from ..engine.sweep import merged
 from ..engine.tally import Tally
 from ..model.answer_model import AnswerLike, AnswerModels
 from ..model.criterion_law import Law
-from ..model.intervals import EventArrays, Ints
+from ..model.intervals import EdgeName, EventArrays, Ints, Placement, merged, segment_lengths
 from ..model.lengths import LengthLike, Lengths
-from ..model.placement import EdgeName, Placement, segment_lengths
 from ..theory.optimum import optimal_segment_length
 from .evaluate.evaluation import CAPTIONS, ScoreRows, brief, plot_rows, rows, told
 

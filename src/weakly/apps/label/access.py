@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import InvalidInput
-from ...base.files import atomic_write, private_files
+from ...base.results import atomic_write, private_files
 from ..serving import bearer
 
 OWNER = "owner"

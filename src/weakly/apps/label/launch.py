@@ -15,8 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.files import atomic_write, private_files
-from ...base.results import to_json
+from ...base.results import atomic_write, private_files, to_json
 from ...base.symbols import positive
 from ...io.formats import write
 from ...io.signals import RECORDINGS, header

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from ...base.errors import InvalidInput
-from ...base.files import is_input
-from ...base.results import counted, percent, to_jsonable
+from ...base.results import counted, is_input, percent, to_jsonable
 from ...io.soundscape import soundscape
 from ...methods.base import Recording
 from ...model.annotator import Annotator, PresenceRule

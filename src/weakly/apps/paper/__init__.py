@@ -22,10 +22,9 @@ import pandas as pd
 
 from ...base import plot
 from ...base.errors import InvalidInput
-from ...base.files import atomic_write
 from ...base.parallel import in_order, progress_bar
 from ...base.report import Report
-from ...base.results import to_json, to_jsonable
+from ...base.results import atomic_write, to_json, to_jsonable
 from ...base.symbols import choice
 from . import appendix, simulations
 from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, all_claims, counts, markup, summary, words

@@ -13,9 +13,9 @@ import numpy as np
 from ...base import plot
 from ...base.symbols import SYMBOLS
 from ...model.lengths import Lengths
+from ...theory import best_overlap_accuracy, overlap_accuracy, overlap_accuracy_per_recording
 from ...theory.costs import break_even_events, break_even_recording_length, cost_ratio
 from ...theory.optimum import optimal_segment_length
-from ...theory.single import best_overlap_accuracy, overlap_accuracy, overlap_accuracy_per_recording
 from .simulations import (
     COST_DEFAULTS,
     OVERESTIMATION,

@@ -18,10 +18,7 @@ from ...model.events import Events
 from ...model.intervals import oracle_segments
 from ...model.lengths import Lengths
 from ...studies.evaluate.evaluator import evaluate
-from ...theory.costs import cost_ratio
-from ...theory.dense import dense_recordings
-from ...theory.optimum import optimal_segment_length
-from ...theory.single import (
+from ...theory import (
     best_overlap_accuracy,
     event_recall,
     optimal_query_count,
@@ -31,6 +28,9 @@ from ...theory.single import (
     precision,
     recording_accuracy,
 )
+from ...theory.costs import cost_ratio
+from ...theory.dense import dense_recordings
+from ...theory.optimum import optimal_segment_length
 from .appendix import AUDIOSET_LENGTH, all_offsets, recipe, recovery
 from .drawings import CASES, INFEASIBLE, accuracy_of_end, states
 from .facts import gather, shipped

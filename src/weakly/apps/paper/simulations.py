@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.symbols import choice
 from ...model.lengths import Lengths
 from ...studies.simulate import Simulation, World, simulate
-from ...theory.dense import Dense, dense_recordings
-from ...theory.optimum import optimal_segment_length
-from ...theory.single import (
+from ...theory import (
     best_overlap_accuracy,
     event_recall,
     overlap_accuracy,
     overlap_accuracy_per_recording,
     overlap_accuracy_profile,
 )
+from ...theory.dense import Dense, dense_recordings
+from ...theory.optimum import optimal_segment_length
 from .facts import Data, LengthSample
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...base.errors import InvalidInput, WeaklyError
-from ...base.files import atomic_write
+from ...base.results import atomic_write
 from ..serving import Limits, Recent
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import InvalidInput
-from ...base.files import atomic_write
 from ...base.report import Report
-from ...base.results import Finding, counted, format_value, percent, points, safe_label, to_json
+from ...base.results import Finding, atomic_write, counted, format_value, percent, points, safe_label, to_json
 from ...posterior.criterion import NUMBERS
 from .responses import explains, rule_words
 

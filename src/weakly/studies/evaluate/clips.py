@@ -24,8 +24,7 @@ from ...model.annotator import PRESETS, TIE, PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import Bools, EventArrays, Floats, Ints
-from ...model.placement import first_start, segment_lengths, window_counts
+from ...model.intervals import Bools, EventArrays, Floats, Ints, first_start, segment_lengths, window_counts
 from .evaluation import Evaluation, brief
 from .evaluator import Assumption, broken, evaluate
 
@@ -52,7 +51,7 @@ class Clips:
 
     @classmethod
     def of(cls, lengths: Floats, *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
-        """The clips of recordings of these lengths: the windows of :mod:`weakly.model.placement`."""
+        """The clips of recordings of these lengths: the windows of :mod:`weakly.model.intervals`."""
         step = width if hop is None else hop
         begin = first_start(phase, step)
         if begin < 0 and edge == "inside":

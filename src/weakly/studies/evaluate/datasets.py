@@ -24,16 +24,15 @@ from numpy.typing import NDArray
 
 from ...base.compiled import sources_digest
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.files import atomic_write
 from ...base.parallel import Progress, in_order, threads
-from ...base.results import counted
+from ...base.results import atomic_write, counted
 from ...base.symbols import choice
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
 from ...model.answer_model import AnswerLike, AnswerModels
-from ...model.placement import Placement, segment_lengths
+from ...model.intervals import Placement, segment_lengths
 from .evaluation import Evaluation
 from .evaluator import Assumption, AssumptionCounts
 

@@ -25,8 +25,7 @@ from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_u
 from ...engine.tally import Tally
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.events import Events
-from ...model.intervals import EventArrays, Floats, Ints
-from ...model.placement import EdgeName, Placement, segment_lengths
+from ...model.intervals import EdgeName, EventArrays, Floats, Ints, Placement, segment_lengths
 from .evaluation import Evaluation
 
 #: Events times segment lengths times criteria up to which the means per recording are worked out unasked.

@@ -22,8 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput, optional
-from ...base.files import atomic_write
-from ...base.results import percent, to_json
+from ...base.results import atomic_write, percent, to_json
 from ...model.events import Events
 from ...posterior.detector import FrameScores
 

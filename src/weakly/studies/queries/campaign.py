@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.files import atomic_write, inputs_kept, private_files, refuse_input
-from ...base.results import to_json
+from ...base.results import atomic_write, inputs_kept, private_files, refuse_input, to_json
 from ...base.symbols import positive
 from ...io.formats import write
 from ...methods import METHODS

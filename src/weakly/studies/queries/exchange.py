@@ -22,8 +22,7 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import InvalidInput
-from ...base.files import atomic_write, private_files
-from ...base.results import to_jsonable
+from ...base.results import atomic_write, private_files, to_jsonable
 from ...base.symbols import choice
 from ...io.gather import gathered
 from ...io.signals import write_clip
