@@ -27,7 +27,7 @@ from ..engine.scoring import score
 from ..engine.tally import Tally
 from ..model.answer_model import AnswerLike, AnswerModels
 from ..model.criterion_law import Law
-from ..model.intervals import EdgeName, EventArrays, Ints, Placement, merged, segment_lengths
+from ..model.intervals import EdgeName, EventArrays, Ints, Placement, segment_lengths
 from ..model.lengths import LengthLike, Lengths
 from ..theory.optimum import optimal_segment_length
 from .evaluate.evaluation import CAPTIONS, ScoreRows, brief, plot_rows, rows, told
@@ -62,11 +62,9 @@ class World:
             onset = self._spaced(d, counts, recording, rng)
         else:
             onset = rng.random(total) * (self.recording_length - d)
-        spans = np.column_stack((onset, np.minimum(onset + d, self.recording_length)))
-        order = np.lexsort((onset, recording))
-        order = order[spans[order, 1] > spans[order, 0]]
-        bounds, starts = merged(spans[order], recording[order], n)
-        return EventArrays(bounds, starts, np.full(n, self.recording_length)), int(longer.sum())
+        offset, lengths = np.minimum(onset + d, self.recording_length), np.full(n, self.recording_length)
+        some = offset > onset
+        return EventArrays.of_rows(recording[some], onset[some], offset[some], lengths), int(longer.sum())
 
     def _counts(self, n: int, rng: np.random.Generator) -> Ints:
         if self.placement == "poisson":
