@@ -28,7 +28,9 @@ from .vocabulary import (
     ROLES,
     TICKS,
     TIER,
+    UNITS,
     is_answers,
+    is_number,
     is_person,
     is_vocabulary,
     is_whole,
@@ -86,6 +88,12 @@ def roles_of(
     found.exact, found.melted = exact, list(classes)
     found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
+    for name in (given.get(role, "") for role in ("onset", "offset", "length")):
+        if "+" in name and name not in table.columns:  # minutes and seconds
+            parts = {part: column_of(table.names, part.strip()) or "" for part in name.split("+")}
+            scales = [UNITS.get(normal(part)[1] or normal(part)[0], 1.0) for part in parts]
+            table.columns[name] = sum(table.numbers(own) * scale for own, scale in zip(parts.values(), scales))
+            table.names.append(name)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
         found.parts = [column_of(table.names, part.strip()) or "" for part in given["recording"].split("+")]
     kinds = {name: kind_of(values) for name, values in table.columns.items()}
@@ -111,7 +119,7 @@ def roles_of(
         _answer(found, free)
     elif found.names["present"] in table.columns:
         found.named = _class_of(found.names["present"])
-    if "onset" not in found.names:
+    if "onset" not in found.names and not any(normal(name)[0] == "hour" for name in free):  # of a time of day
         take("epoch", "number")
     take("confidence", "number", "")
     take("annotated", "text", "number", "")
@@ -136,6 +144,12 @@ def roles_of(
         _by_evidence(found, free)
     find_recording(found, free, kinds)
     _label(found, free, kinds)
+    if not (exact or found.melted or found.asked or "present" in {*found.names, *given}) and _is_grid(found):
+        counts = _counts(found, [name for name in free if kinds[name] == "number"])
+        if counts:
+            some = f"{', '.join(map(quoted, counts[:4]))} hold numbers, 0 among them, perhaps counts or shares"
+            way = f"--columns {shlex.quote(f'answer={counts[0]}')} if more than 0 is present"
+            source.note(f"{some}: {way}, --columns answer=@none if not", kind="unused column")
     told = ("text", "number") if alone(found) else ("text",)  # numbers may be ids where nothing else is
     found.unused = [
         name for name in free if name.strip() and kinds[name] in told and may_tell(found, name, kinds[name])
@@ -233,12 +247,27 @@ def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
             table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
-def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
-    """Note columns beside the one of answers that hold small whole numbers, 0 among them, and may be counts."""
-    columns, source, others = found.table.columns, found.table.source, []
+def _is_grid(found: Roles) -> bool:
+    """Whether rows are about segments that are all as long, or about whole recordings."""
+    return "onset" not in found.names or is_even(found)
+
+
+def _counts(found: Roles, free: Sequence[str]) -> list[str]:
+    """The columns that hold small whole numbers, or shares, 0 among them: perhaps how often, or how much of it."""
+    counts = []
     for name in (each for each in free if not any(suited([each], role) for role in ROLES)):
-        some = {str(value).strip().removesuffix(".0") for value in set(columns[name][:2000])} - {""}
-        others += [quoted(name)] if "0" in some and len(some) < 20 and all(map(str.isdigit, some)) else []
+        base, values = normal(name)[0], texts(found.table.columns[name][:2000])
+        if base in ASIDE or IDLIKE.search(base) or (_MEASURE.search(base) and not re.search(r"count|percent", base)):
+            continue
+        some = {float(value) for value in set(values) if is_number(value)}
+        whole = len(some) < 20 and all(value % 1 == 0 for value in some)
+        counts += [name] if 0.0 in some and min(some) == 0 < max(some) and (whole or max(some) <= 1) else []
+    return counts
+
+
+def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
+    """Note columns beside the one of answers that may be counts."""
+    source, others = found.table.source, list(map(quoted, _counts(found, free)))
     if others:
         told = f"{quoted(answer)} is taken as the answer, and {', '.join(others[:4])}, which may be counts, not"
         way = shlex.quote(f"answer={answer}")
@@ -261,6 +290,12 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
             and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
         ]  # fmt: skip
         chosen = left if len(left) == 1 else []
+        stem = normal(chosen[0])[0].rpartition("_")[0] if chosen else ""
+        kin = [n for n in free if stem and kinds[n] == "text" and normal(n)[0].rpartition("_")[0] == stem]
+        if len(kin) > 1:
+            ways = f"--columns {shlex.quote('annotator=' + '+'.join(kin))} if each is a person's"
+            told = f"{', '.join(map(quoted, kin[:4]))} may be the words of several people"
+            raise found.table.source.error(f"{told}: {ways}, --columns label={kin[0]} if one names the classes")
     if chosen:
         found.names["label"] = chosen[0]
         free.remove(chosen[0])

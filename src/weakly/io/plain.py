@@ -143,6 +143,10 @@ def rows_of(
     bids = is_bids(source) and "recording" not in fixed
     source.columns = {**({"recording": "@file"} if bids else {}), **dialect_.told, **source.columns}
     roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None, classes=classes)
+    if dialect and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
+        free = [n for n in table.names if n not in roles.names.values() and terms.normal(n)[0] not in terms.ASIDE]
+        roles.asked = [n for n in free if terms.is_answers(table.columns[n]) and len({*table.columns[n]}) > 1]
+        roles.sided = True
     table = _spread(table, roles)
     own = source.stem(*dialect_.endings, *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
@@ -403,6 +407,11 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
         numbers_ = values.astype(np.float64).tolist()
         timed = np.isfinite(rows.data["onset"]).tolist()
         values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
+    if name == source.columns.get("present") and name in table.columns and terms.kind_of(values) == "number":
+        numbers = table.numbers(name)  # told: counts, or shares
+        if (numbers[np.isfinite(numbers)] >= 0).all() and not terms.is_answers(values):
+            source.note(f"{quoted(name)} holds numbers: more than 0 is taken as present")
+            values = ["" if v != v else "1" if v > 0 else "0" for v in numbers.tolist()]
     said, none = terms.answers_of(values)
     for i in np.flatnonzero(np.isinf(said)).tolist():
         words = "cannot be read as an answer; yes, no, unsure (present, absent, uncertain, 1, 0, ?) can"

@@ -18,7 +18,7 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, rate_of, scaled
-from .vocabulary import UNITS, is_number, kind_of, normal, suited, texts
+from .vocabulary import ASIDE, UNITS, is_number, kind_of, normal, suited, texts
 
 if TYPE_CHECKING:
     from .columns import Roles
@@ -66,6 +66,7 @@ def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: di
 
     if "onset" not in found.names:
         name = choose("onset")
+        _refuse_parts(found, free, name)
         if name is None and "offset" not in found.names and choose("length") is not None:
             name = choose("offset")  # OFFSET and DURATION: the offset into the file
         if name is not None:
@@ -85,6 +86,21 @@ def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: di
                 free.remove(name)
             else:
                 _whose_length(found, name, free)
+
+
+def _refuse_parts(found: Roles, free: list[str], onset: str | None) -> None:
+    """Refuse minutes and seconds in columns of their own, and print how they add up."""
+    ways = []
+    for role, name in (("onset", onset), ("offset", next(iter(suited(free, "offset")), None))):
+        same = [each for each in suited(free, role) if name and normal(each)[0] == normal(name)[0]]
+        scales = [UNITS.get(normal(each)[1], np.nan) for each in same]
+        if len(same) == 2 and max(scales) >= 60 > min(scales):
+            values = [onsets_of(found, name=each) for each in same]
+            first, second = (np.nan if v is None else v * scale for v, scale in zip(values, scales))
+            if not np.allclose(first, second, atol=0.6):  # else one time in two units
+                ways.append(f"{role}={'+'.join(same)}")
+    if ways:
+        raise found.table.source.error(f"minutes and seconds stand apart: --columns {','.join(ways)} adds them up")
 
 
 def _whose_length(found: Roles, name: str, free: list[str]) -> None:
@@ -189,12 +205,18 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     ):
         raise source.error(ends_missing(table, roles))
     if "epoch" in names and "length" not in names:
-        raise source.error(f"{quoted(names['epoch'])} counts epochs; say how long one is, such as "
-                           "--columns length=30s")  # fmt: skip
+        usual = 60 if normal(names["epoch"])[0].startswith("minute") else 30
+        told = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
+        raise source.error(f"{told} --columns length={usual}s")
     if "onset" in names or "epoch" in names:
         return False
     if "length" in names and names["length"] in table.columns and "recording_length" not in names:
         names["recording_length"] = names.pop("length")
+    spare = [name for name in table.names if name not in {*names.values(), *roles.parts} and _may_be_start(table, name)]
+    if spare and len(table):
+        told = "no column is known to say when, so labels are of whole recordings"
+        way = "+".join(spare) if all(normal(name)[0] in UNITS for name in spare) else spare[0]
+        source.note(f"{told}; {quoted(spare[0])} could: --columns onset={way} if so", kind="unknown columns")
     if asked or not len(table):
         return True
     label, told = names.get("label"), "label" in source.columns
@@ -209,6 +231,14 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
                                f"recordings; {quoted(could)} could: --columns label={could}")  # fmt: skip
     there = ", ".join(f"{word}={name}" for word, name in names.items())
     raise source.error(f"no column for onset among {', '.join(table.names[:30])} ({there})")
+
+
+def _may_be_start(table: ColumnTable, name: str) -> bool:
+    """Whether a column that nobody knows may say when: dates with a time, an offset, minutes beside seconds."""
+    base, kind = normal(name)[0], kind_of(table.columns[name])
+    beside = {normal(each)[0] for each in table.names}
+    told = base in UNITS and bool(beside & {"s", "sec", "second", "seconds"}) and UNITS[base] == UNITS[base]
+    return (kind == "date" and base not in ASIDE) or (kind == "number" and (told or bool(suited([name], "offset"))))
 
 
 def next_starts(onset: Any, keys: list[Any]) -> Any:
@@ -382,9 +412,10 @@ def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
     return np.asarray(length)
 
 
-def onsets_of(found: Roles, role: str = "onset") -> np.ndarray | None:
-    name = found.names.get(role)
-    if name is None:
+def onsets_of(found: Roles, role: str = "onset", name: str | None = None) -> np.ndarray | None:
+    """The numbers of a role's column, or of the one of that name; None where it holds something else."""
+    name = name or found.names.get(role)
+    if name not in found.table.columns:
         return None
     values = found.table.columns[name]
     if isinstance(values, np.ndarray):

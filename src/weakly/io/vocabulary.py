@@ -79,7 +79,7 @@ NAMES: dict[str, str] = {
         action_label activity activity_name call_type call vocalization vocalisation sound_class sound_event tag tags
         category category_name kind description species_code ebird_code primary_label scientific_name speaker
         speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
-        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name section
+        espèce especie étiquette etiqueta bezeichnung soort choice value text sound name section species_id class_id
     """,
     "annotator": """
         annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
@@ -95,7 +95,7 @@ NAMES: dict[str, str] = {
         soundfile_duration track_duration record_duration
     """,
     "annotated": "annotated",
-    "epoch": "epoch epoch_number epoch_no epoch_num epoch_index epoch_id epochs epoche époque",
+    "epoch": "epoch epoch_number epoch_no epoch_num epoch_index epoch_id epochs epoche époque minute minute_number",
     "present": """
         present presence answer answers response is_present is_correct correct detected choice vote judgement judgment
         verdict annotation
@@ -127,7 +127,10 @@ _KNOWN |= ASIDE
 # Names that tell a role by how they end: seizure_start, call_end, validated_by; but a file's are the recording's own.
 _ENDS = {
     "onset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(start|begin|onset)$"),
-    "offset": re.compile(r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(end|stop)$"),
+    "offset": re.compile(
+        r"^(?!(recording|file|rec|audio|video|media|session|survey)_)\w+_(end|stop)$|^(?!file|clip|time|sample)\w+_offset$"
+    ),
+    "label": re.compile(r"(^|_)(species|label|class|taxon)_(\w+_)?(code|name)$|_(species|label|class)$"),
     "annotator": re.compile(r"^(validated|verified|reviewed|checked|identified|confirmed|rated|marked|answered)_by$"),
 }
 # Columns of answers that may be nothing but 0 and 1; under other names these would be numbers.
@@ -152,6 +155,8 @@ def normal(name: str) -> tuple[str, str]:
     head, _, last = base.rpartition("_")
     if head in ("frame", "sample") and last in ("start", "begin", "end", "stop"):
         return last, head
+    if base == "t_min":  # beside t_max
+        return base, unit
     if head and last in UNITS and (not unit or UNITS[last] != UNITS[last]):
         base, unit = head.removesuffix("_in"), last
     return base, unit
@@ -235,6 +240,7 @@ def answer_of(text: Any) -> float | None:
 _SAID = "yes no true false present absent not_present pos neg positive negative detected ja nein oui non sim não"
 _CORE = set(_SAID.split())
 _DIGITS = {"0", "1", "0.0", "1.0"}
+_MINUS = {"-1", "-1.0"}  # beside 0 and 1 nothing is said; beside 1 alone it is absent
 TICKS = {"x", "✓", "✔"}  # beside empty cells these are answers
 
 
@@ -246,14 +252,16 @@ def is_answers(values: Sequence[Any]) -> bool:
     """
     if isinstance(values, np.ndarray):
         some = values[values == values] if values.dtype.kind == "f" else values
-        return values.dtype.kind in "fiub" and bool(len(some)) and bool(np.isin(some, (0, 1)).all())
+        return values.dtype.kind in "fiub" and bool((some == 1).any()) and bool(np.isin(some, (0, 1, -1)).all())
     if len(values) > 200 and not is_answers(values[:100]) and any(map(str.strip, values[:100])):
         return False  # nobody holds a set of a million numbers for this
     known = {re.sub(r"\s+", "_", value.strip().lower()) for value in set(values)} - {"", "nan", "na"}
     words = {word for word in known & WORDS.keys() if len(word) > 1 or word in "01?"}
     if len(known) == 1 and known <= TICKS:
         return not all(map(str.strip, values))
-    if known and (known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= _DIGITS):
+    if known and (
+        known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= _DIGITS | (_MINUS if known - _MINUS else set())
+    ):
         return bool(known & (_DIGITS | {"y", "n"}))
     if known & _CORE and words == known:
         return True
@@ -263,6 +271,8 @@ def is_answers(values: Sequence[Any]) -> bool:
 def answers_of(values: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The answers of many texts, infinite where one cannot be read; and where nothing is said."""
     known = {value: answer_of(value) for value in set(values)}
+    minus = None if 0.0 in known.values() else 0.0
+    known |= {value: minus for value in known if str(value).strip() in _MINUS and 1.0 in known.values()}
     said = [known[value] for value in values]
     blank = np.array([value is None for value in said], dtype=bool)
     return np.array([np.nan if value is None else value for value in said], dtype=np.float64), blank
