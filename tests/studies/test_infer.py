@@ -19,6 +19,7 @@ from weakly.cli import app
 from weakly.io.soundscape import read_scores
 from weakly.model.intervals import EventArrays
 from weakly.posterior.chain import prepare
+from weakly.posterior.detector import compare_detectors, frames_by_class
 from weakly.posterior.fitting import Family, Sheets
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
@@ -746,6 +747,54 @@ def test_scores_of_a_detector_are_evidence():
     assert wrong_seconds(new, made[12:])[0] < 0.3 * alone
     assert "clips" not in new.sentences()[0]
     assert len(new.events().to_frame()) > 10
+
+
+@pytest.fixture(scope="module")
+def two_detectors():
+    """Answers, and scores of a detector and of a worse one."""
+    rng = np.random.default_rng(5)
+    made = recordings(rng, rate=0.1, length=30.0, n=8)
+    said = answers(rng, made, widths=(3.0,), length=30.0)
+    return said, {name: detected(rng, made, length=30.0, noise=noise) for name, noise in (("bad", 6.0), ("good", 2.0))}
+
+
+def test_detectors_are_compared_by_the_answers(two_detectors):
+    """The better one is named; bits are those of `infer` with the scores of each; equal ones are not told apart."""
+    said, scores = two_detectors
+    how = {"event_length": LAW, "presence_criterion": 0.5, "event_rate": 0.1, "step": 0.2, "draws": 2, "rng": 0}
+    part = wk.infer(said, **how).parts["owl"]
+    frames = {name: frames_by_class(table)[None] for name, table in scores.items()}
+    rows = compare_detectors(part, frames, rng=0)
+    assert [(row["detector"], row["better"]) for row in rows] == [("good", True), ("bad", False)]
+    for row in rows:
+        told = wk.infer(said, scores=scores[row["detector"]], **how).estimates.set_index("quantity")["value"]
+        bits = (told["log_answers_given_scores"] - told["log_answers_without_scores"]) / math.log(2)
+        assert row["bits_per_clip"] * row["n_clips"] == pytest.approx(bits, rel=1e-9)
+        assert row["bits_per_clip_low"] < row["bits_per_clip"] < row["bits_per_clip_high"]
+    assert rows[0]["behind"] == 0 < rows[1]["behind_low"] < rows[1]["behind"] < rows[1]["behind_high"]
+    assert rows[1]["behind"] == pytest.approx(rows[0]["bits_per_clip"] - rows[1]["bits_per_clip"])
+    assert rows[0]["wrong_per_minute"] < 0.5 * rows[1]["wrong_per_minute"]
+    same = compare_detectors(part, {"a": frames["good"], "b": frames["good"]}, rng=0)
+    assert [(row["better"], row["behind"]) for row in same] == [(False, 0.0), (False, 0.0)]
+    first = {name: {"r0": each["r0"]} for name, each in frames.items()}
+    alone = compare_detectors(part, first, rng=0)  # one recording tells nothing of others
+    assert [(row["n_recordings"], row["n_clips"], row["better"]) for row in alone] == [(1, 10, False)] * 2
+
+
+def test_audit_compares_detectors(two_detectors, tmp_path):
+    said, scores = two_detectors
+    said[said["recording"] < "r4"].to_csv(tmp_path / "answers.csv", index=False)
+    for name, table in scores.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = f"{tmp_path / 'bad.csv'},{tmp_path / 'good.csv'}"
+    card = tmp_path / "card.md"
+    how = ["audit", "--answers", str(tmp_path / "answers.csv"), "--scores", files, "--card", str(card)]
+    run = CliRunner().invoke(app, how)
+    assert run.exit_code == 0, run.output
+    assert "owl: good explains the answers better than bad, by" in run.stdout
+    assert "expected wrong seconds per minute: good" in card.read_text()
+    with pytest.raises(InvalidInput, match="scores need weak labels or answers"):
+        wk.audit(strong=wk.Events.from_frame(said.iloc[:2][["recording", "onset", "offset", "label"]]), scores=scores)
 
 
 @pytest.mark.parametrize(

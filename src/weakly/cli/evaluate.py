@@ -273,6 +273,8 @@ Examples:
   weakly audit --strong strong.tsv --answers answers.csv --fail-on 'event_recall<0.9' --report audit.html
 
   weakly audit --strong strong.tsv --weak weak.csv --examined all --unlisted absent --card card.md
+
+  weakly audit --answers answers.csv --scores birdnet.csv,ours.csv
 """
 
 
@@ -300,6 +302,8 @@ def audit(
     resolution: str = option("Segment lengths of the segment-based F1, seconds: 0.1,1.", "1"),
     collar: float = option("Tolerance of the event-based F1, seconds.", 0.2),
     share_of_length: float = option("Tolerance of offsets, share of the event.", 0.2),
+    scores: str = option("Detectors to compare by the answers: tables of scores of frames, or folders: a.csv,b.csv."),
+    hop: float = option("Seconds from one frame of a .npy file of scores to the next."),
     fail_on: list[str] = option("Exit 1 if this holds: 'event_recall<0.9', 'Dog.precision<0.5'."),
     card: Path = option("Write the label card: a .md, .html or .json file.", callback=fresh),
     seed: int = option("For the bootstrap.", 0, min=0),
@@ -345,6 +349,7 @@ def audit(
         share_of_length=share_of_length,
         where={name: value for name, value in (reading.where or {}).items() if name not in LAYERS} or None,
         examined=truth.examined if looked else examined if examined in (None, "all") else read_examined(examined),
+        scores=None if scores is None else _named_scores(scores.split(","), hop),
         rng=seed,
     )
     with common.failing_if(result, fail_on):
@@ -354,6 +359,14 @@ def audit(
             common.say(f"{words}: nobody labelled anything twice, nothing can be compared; --strong gives the truth.")
         if card is not None:
             wrote(result.write_card(card))
+
+
+def _named_scores(files: list[str], hop: float | None) -> dict[str, Any]:
+    """Scores of each detector, by the name of its file; by all of it where two have the same."""
+    from ..io.score_files import read_scores
+
+    stems = [Path(file).stem for file in files]
+    return {file if stems.count(stem) > 1 else stem: read_scores(file, hop=hop) for file, stem in zip(files, stems)}
 
 
 def _alike(truth: Any, labels: Any) -> tuple[Any, Any]:

@@ -48,7 +48,8 @@ class Audit(Result):
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
     labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
     annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
-    other parts; ``fit`` says whether the answers look like the law at all. ``findings`` says it in words.
+    other parts; ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
+    the answers look like the law at all. ``findings`` says it in words.
     """
 
     settings: dict[str, Any]
@@ -68,6 +69,7 @@ class Audit(Result):
     strong: pd.DataFrame | None
     recipe: dict[str, CriterionEstimate]
     fit: LackOfFit | None = None
+    detectors: pd.DataFrame | None = None
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -151,7 +153,7 @@ class Audit(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
-                 "agreement", "annotation_agreement", "effort", "strong", "recipe")  # fmt: skip
+                 "agreement", "annotation_agreement", "effort", "strong", "recipe", "detectors")  # fmt: skip
         return {
             **{name: to_jsonable(getattr(self, name)) for name in names},
             "card": to_jsonable(self.card()),
@@ -259,6 +261,7 @@ def _parts(audit: Audit) -> list[tuple[str, str, Any, Any]]:
     if audit.aggregated is not None:
         parts.append(("annotators", "Annotators", audit.aggregated.annotators, None))
         parts.append(("aggregated", "", audit.aggregated.labels, None))
+    parts.append(("detectors", "Detectors, by how well they explain the answers", audit.detectors, None))
     parts.append(("strong", "Strong annotations", audit.strong, None))
     if quality is not None:
         missed, phantom = columns(quality.missed, _PLACE), columns(quality.phantom, _PLACE[:-1])

@@ -56,6 +56,7 @@ def audit(
     share_of_length: float = 0.2,
     where: Mapping[str, str] | None = None,
     examined: ExaminedLike | None = None,
+    scores: Mapping[str, pd.DataFrame] | None = None,
     rng: Seed = None,
 ) -> Audit:
     """What is known about a labelled data set: an :class:`Audit`.
@@ -79,7 +80,10 @@ def audit(
         mapping from either to stretches in seconds (None: the whole recording), or a table (recording, annotator,
         onset, offset). It tells "looked and found nothing"
         from "never looked"; left out, the audit says what it assumes and shows both extremes.
-    rng : for the bootstrap of the paper's recipe.
+    scores : detectors by name, each with its scores of frames, as for :func:`infer`: ``detectors`` tells which of them
+        explains the answers best, by how many bits per clip, and how wrong each is expected to be. No strong annotation
+        is needed; where there are some, they give the law of event lengths.
+    rng : for the bootstrap of the paper's recipe, and of detectors.
 
     Examples
     --------
@@ -131,11 +135,46 @@ def audit(
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
         if parts["fit"] is not None and not parts["fit"].is_good:
             warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
+    if scores is not None:
+        parts["detectors"] = _detectors(scores, truth, said, label, unlisted, recording_length, rng)
     return Audit(
         **parts,
         annotation_agreement=_agreement_in_time(truth, label, looked),
         **_crowd(None if said is None else said.select(label), recording_length, looked, unlisted),
     )
+
+
+def _detectors(
+    scores: Mapping[str, pd.DataFrame],
+    truth: Any,
+    said: Any,
+    label: Any,
+    unlisted: Any,
+    recording_length: Any,
+    rng: Any,
+) -> pd.DataFrame:
+    """How well each detector explains the answers, by class."""
+    from ...posterior.detector import compare_detectors, frames_by_class, matched_frames
+    from ..infer.estimation import infer
+
+    if said is None:
+        raise InvalidInput("scores need weak labels or answers: detectors are compared by how well they explain them")
+    if not scores:
+        raise InvalidInput("scores must name one detector or more, got none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)  # what answers do not tell of events is no matter here
+        found = infer(said, event_length=truth, label=label, unlisted=unlisted or "unknown", draws=10, rng=rng,
+                      recording_length=recording_length)  # fmt: skip
+    rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
+    for name, part in found.parts.items():
+        recordings = [one.recording for one in part.recordings]
+        mine = {who: table.get(name, table.get(None)) for who, table in tables.items()}
+        missing = [who for who, frames in mine.items() if frames is None]
+        if missing:
+            raise InvalidInput(f"scores of {missing[0]}: there are none of {name!r}")
+        frames = {who: matched_frames(each, recordings) for who, each in mine.items() if each is not None}
+        rows += compare_detectors(part, frames, rng=rng)
+    return pd.DataFrame(rows)
 
 
 def _is_path(value: Any) -> bool:

@@ -29,10 +29,29 @@ Said = Iterator[tuple[float, str, str]]
 def ranked(audit: Audit) -> tuple[Finding, ...]:
     """Every finding: what the owner asks first, then the others, the heaviest first."""
     said: list[Finding] = []
-    for topic in (_wrong, _lost, _ceiling, _criterion, _people, _curve, _rules, _agreement, _votes, _effort, _strong):
+    for topic in (_wrong, _lost, _ceiling, _criterion, _people, _curve, _rules, _agreement, _votes, _effort, _strong,
+                  _detectors):  # fmt: skip
         said += [Finding(weight, name, text) for weight, name, text in topic(audit)]
     said += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
     return tuple(sorted(said, key=lambda finding: -finding.weight))
+
+
+def _detectors(audit: Audit) -> Said:
+    """Which detector explains the answers best."""
+    for label, rows in () if audit.detectors is None else audit.detectors.groupby("label", sort=False):
+        best, *others = rows.to_dict("records")
+        wrong = ", ".join(f"{row['detector']} {row['wrong_per_minute']:.2g}" for row in (best, *others))
+        text = f"{best['detector']} tells {_bits(best, 'bits_per_clip')} about the answers"
+        if others:
+            word = (
+                "explains the answers better than" if best["better"] else "is ahead, but no more than chance allows, of"
+            )
+            text = f"{best['detector']} {word} {others[0]['detector']}, by {_bits(others[0], 'behind')}"
+        yield 0.6, "detectors", f"{safe_label(label)}: {text}; expected wrong seconds per minute: {wrong}."
+
+
+def _bits(row: dict[Any, Any], word: str) -> str:
+    return f"{row[word]:.2g} bits per clip ({row[f'{word}_low']:.2g} to {row[f'{word}_high']:.2g})"
 
 
 def metric_words(metric: str) -> str:
