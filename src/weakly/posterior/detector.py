@@ -119,10 +119,8 @@ class Calibration:
         return value - half, value + half
 
 
-def frames_by_class(scores: pd.DataFrame | None) -> dict[str | None, dict[str, FrameScores]]:
+def frames_by_class(scores: pd.DataFrame) -> dict[str | None, dict[str, FrameScores]]:
     """The scores of a detector by class (None: of any) and recording."""
-    if scores is None:
-        return {}
     missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
     if missing:
         raise InvalidInput(f"scores must have columns recording, onset, offset and score; {missing[0]!r} is missing")

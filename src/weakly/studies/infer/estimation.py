@@ -100,7 +100,8 @@ def infer(
             raise InvalidInput("event_rate without event_length: give the law of event lengths too, or leave both out")
     who = _answering(annotator, presence_criterion, rule)
     generator = np.random.default_rng(rng)
-    patterns, known, notes = _patterns(given, label, unlisted, recording_length, frames_by_class(scores))
+    frames = {} if scores is None else frames_by_class(scores)
+    patterns, known, notes = _patterns(given, label, unlisted, recording_length, frames)
     as_it_is = None if calibrate else Calibration(1.0, 0.0)
     every = _whole(patterns.values())
     laws = {name: _law(event_length, name, known) for name in patterns}
