@@ -96,6 +96,7 @@ def roles_of(
             table.names.append(name)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
         found.parts = [column_of(table.names, part.strip()) or "" for part in given["recording"].split("+")]
+    timeless = given.get("onset") == "@none" and bool(found.names.pop("onset"))  # no column says when
     kinds = {name: kind_of(values) for name, values in table.columns.items()}
     taken = {*found.names.values(), *found.parts, *classes}
     free = [name for name in table.names if name and name not in taken]
@@ -112,6 +113,8 @@ def roles_of(
     for role in ("rate", "recording_length"):
         take(role, "number", "clock", "")
     take("origin", "date")
+    hidden = [name for name in free if timeless and (suited([name], "onset") or suited([name], "offset"))]
+    free[:] = [name for name in free if name not in hidden]
     time_columns(found, free, kinds, given)
     if found.names.get("present") == "@none":
         del found.names["present"]
@@ -147,7 +150,7 @@ def roles_of(
     if not (exact or found.melted or found.asked or "present" in {*found.names, *given}) and _is_grid(found):
         counts = _counts(found, [name for name in free if kinds[name] == "number"])
         if counts:
-            some = f"{', '.join(map(quoted, counts[:4]))} hold numbers, 0 among them, perhaps counts or shares"
+            some = f"{', '.join(map(quoted, counts[:4]))} hold numbers that may be counts, shares or scores"
             way = f"--columns {shlex.quote(f'answer={counts[0]}')} if more than 0 is present"
             source.note(f"{some}: {way}, --columns answer=@none if not", kind="unused column")
     told = ("text", "number") if alone(found) else ("text",)  # numbers may be ids where nothing else is
@@ -239,12 +242,12 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
 
 
 def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
-    """Columns of ticks and empty cells say yes and no, and so it is noted."""
-    for name in names:
-        values = texts(table.columns[name])
-        if not all(map(str.strip, values)) and {value.strip().lower() for value in values} - {""} <= TICKS:
-            table.columns[name] = ["yes" if value.strip() else "no" for value in values]
-            table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
+    """Columns of ticks and empty cells say yes and no, and so it is noted; empty ones do so beside others with ticks."""
+    said = {name: {value.strip().lower() for value in texts(table.columns[name])} for name in names}
+    ticked = [name for name in names if "" in said[name] and said[name] - {""} <= TICKS]
+    for name in ticked if any(said[name] - {""} for name in ticked) else ():
+        table.columns[name] = ["yes" if value.strip() else "no" for value in texts(table.columns[name])]
+        table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
 def _is_grid(found: Roles) -> bool:
@@ -253,15 +256,16 @@ def _is_grid(found: Roles) -> bool:
 
 
 def _counts(found: Roles, free: Sequence[str]) -> list[str]:
-    """The columns that hold small whole numbers, or shares, 0 among them: perhaps how often, or how much of it."""
+    """The columns that hold small whole numbers, 0 among them, or shares: how often, how much, or how likely."""
     counts = []
     for name in (each for each in free if not any(suited([each], role) for role in ROLES)):
         base, values = normal(name)[0], texts(found.table.columns[name][:2000])
         if base in ASIDE or IDLIKE.search(base) or (_MEASURE.search(base) and not re.search(r"count|percent", base)):
             continue
         some = {float(value) for value in set(values) if is_number(value)}
-        whole = len(some) < 20 and all(value % 1 == 0 for value in some)
-        counts += [name] if 0.0 in some and min(some) == 0 < max(some) and (whole or max(some) <= 1) else []
+        whole = 0.0 in some and len(some) < 20 and all(value % 1 == 0 for value in some)
+        shares = bool(some) and max(some) <= 1 and any(value % 1 for value in some)
+        counts += [name] if (whole or shares) and min(some) >= 0 < max(some) else []
     return counts
 
 
@@ -290,12 +294,17 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
             and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
         ]  # fmt: skip
         chosen = left if len(left) == 1 else []
-        stem = normal(chosen[0])[0].rpartition("_")[0] if chosen else ""
-        kin = [n for n in free if stem and kinds[n] == "text" and normal(n)[0].rpartition("_")[0] == stem]
-        if len(kin) > 1:
-            ways = f"--columns {shlex.quote('annotator=' + '+'.join(kin))} if each is a person's"
-            told = f"{', '.join(map(quoted, kin[:4]))} may be the words of several people"
-            raise found.table.source.error(f"{told}: {ways}, --columns label={kin[0]} if one names the classes")
+        groups: dict[str, list[str]] = {}
+        for name in (n for n in free if kinds[n] in ("text", "") and normal(n)[0] not in ASIDE):
+            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", normal(name)[0])[0], []).append(name)
+        kin = next((some for stem, some in groups.items() if len(some) > 1 and suited([stem], "label")), [])
+        if kin and found.names.get("present") is None:
+            each, who = (shlex.quote(f"{role}={'+'.join(kin)}") for role in ("label", "annotator"))
+            told = (
+                f"{', '.join(map(quoted, kin[:4]))} may hold several classes of a row, or the words of several people"
+            )
+            way = f"--columns {each} if each cell is a class, --columns {who} if each column is a person's"
+            raise found.table.source.error(f"{told}: {way}")
     if chosen:
         found.names["label"] = chosen[0]
         free.remove(chosen[0])

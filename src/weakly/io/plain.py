@@ -277,13 +277,17 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     if roles.melted:
         several = "+".join(roles.melted if len(roles.melted) < 4 else [roles.melted[0], "...", roles.melted[-1]])
         answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in roles.melted)
-        if not answers and roles.into == "label":
-            raise source.error(f"columns: label={several} are classes, which need answers: yes, no, 1, 0")
         table = table.melted(
             roles.melted, (several, f"{several} say"), called=str if roles.exact else terms.without_presence
         )
         names[roles.into] = several
         names["present" if answers else "label"] = f"{several} say"
+        if not answers and roles.into == "label":  # each cell that says something is a class of the row
+            said = np.array([bool(value.strip()) for value in table.columns[names["label"]]]).reshape(
+                -1, len(roles.melted)
+            )
+            said[:, 0] |= ~said.any(axis=1)
+            table = table.taken(np.flatnonzero(said.ravel()))
     elif (
         not roles.exact
         and names.get("label") in table.columns

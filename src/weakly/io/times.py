@@ -168,6 +168,10 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
             source.note(f"{quoted(names['onset'])} says milliseconds; read as such")
         elif source.clocks & {names[role] for role in columns}:  # type: ignore[index]
             onset, offset, unit = _of_day(source, onset, offset, recording)
+            alone = "onset" not in source.columns and len({*recording}) == len(recording) > 1
+            if alone and normal(names["onset"])[0] == "time" and end == "length":
+                told = f"{quoted(names['onset'])}, one for each recording, may be the time of day"
+                source.note(f"{told}: --columns onset=@none if so, --columns onset={names['onset']} if not")
     if fixed is not None:
         offset = ending(onset, np.full(len(onset), fixed))
     elif names.get("offset") == NEXT:
@@ -196,27 +200,24 @@ def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tu
 def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     """Whether the rows are about whole recordings: labels without times, all present; refuse what says no times."""
     source, names = table.source, roles.names
-    asked = "present" in names
-    if (
-        "onset" in names
-        and not {"offset", "length"} & names.keys()
-        and (asked or source.point_length is None)
-        and len(table)
-    ):
+    asked, ended = "present" in names, bool({"offset", "length"} & names.keys())
+    if "onset" in names and not ended and (asked or source.point_length is None) and len(table):
         raise source.error(ends_missing(table, roles))
     if "epoch" in names and "length" not in names:
         usual = 60 if normal(names["epoch"])[0].startswith("minute") else 30
-        told = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
-        raise source.error(f"{told} --columns length={usual}s")
+        words = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
+        raise source.error(f"{words} --columns length={usual}s")
     if "onset" in names or "epoch" in names:
         return False
     if "length" in names and names["length"] in table.columns and "recording_length" not in names:
         names["recording_length"] = names.pop("length")
+        _refuse_lengths(table, roles)
     spare = [name for name in table.names if name not in {*names.values(), *roles.parts} and _may_be_start(table, name)]
     if spare and len(table):
-        told = "no column is known to say when, so labels are of whole recordings"
+        words = "no column is known to say when, so labels are of whole recordings"
         way = "+".join(spare) if all(normal(name)[0] in UNITS for name in spare) else spare[0]
-        source.note(f"{told}; {quoted(spare[0])} could: --columns onset={way} if so", kind="unknown columns")
+        way += "" if ended or "recording_length" in names else f",length={_step(table.numbers(spare[0])):g}s"
+        source.note(f"{words}; {quoted(spare[0])} could: --columns onset={way} if so", kind="unknown columns")
     if asked or not len(table):
         return True
     label, told = names.get("label"), "label" in source.columns
@@ -231,6 +232,19 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
                                f"recordings; {quoted(could)} could: --columns label={could}")  # fmt: skip
     there = ", ".join(f"{word}={name}" for word, name in names.items())
     raise source.error(f"no column for onset among {', '.join(table.names[:30])} ({there})")
+
+
+def _refuse_lengths(table: ColumnTable, roles: Roles) -> None:
+    """Refuse lengths of which a recording has several: they are those of events that begin nobody knows when."""
+    length, own = roles.names["recording_length"], roles.get("recording")
+    if own is None or len({*zip(table.columns[own], table.columns[length])}) == len({*table.columns[own]}):
+        return
+    used = {*roles.names.values(), *roles.parts}
+    could = [n for n in table.names if n not in used and kind_of(table.columns[n]) in ("number", "clock", "date")]
+    told = f"{quoted(length)} says several lengths of one recording, so of events, and no column is known to say when"
+    units = [name for name in could if normal(name)[0] in UNITS]  # minutes and seconds
+    way = f"; {quoted(could[0])} could: --columns onset={'+'.join(units or could[:1])}" if could else ""
+    raise table.source.error(told + way)
 
 
 def _may_be_start(table: ColumnTable, name: str) -> bool:
@@ -253,13 +267,16 @@ def next_starts(onset: Any, keys: list[Any]) -> Any:
     return offset
 
 
+def _step(onset: Any) -> float:
+    """The seconds from one start to the next, where these are always as many; else 1."""
+    steps = np.diff(onset)[np.diff(onset) > 0]
+    return float(steps[0]) if len(steps) and np.allclose(steps, steps[0], rtol=1e-6) else 1.0
+
+
 def ends_missing(table: ColumnTable, roles: Roles) -> str:
     """What to say of a table of starts: points, or until the next, or all as long, each with its option."""
     onset = table.numbers(roles.names["onset"]) if "onset" in roles.names else np.array([])
-    steps = np.diff(onset)
-    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-    even = (np.abs(steps[steps > 0] - step) < 1e-6 * step).all()
-    told = f"--columns length={step if even else 1:g}s if all are as long"
+    told = f"--columns length={_step(onset):g}s if all are as long"
     if "present" in roles.names or roles.melted:
         return f"no column says where segments end: {told}"
     return (

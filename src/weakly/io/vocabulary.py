@@ -147,7 +147,8 @@ def normal(name: str) -> tuple[str, str]:
     >>> normal("Begin Time (s)"), normal("startTime_ms"), normal("class"), normal("sample")
     (('begin_time', 's'), ('start_time', 'ms'), ('class', ''), ('sample', ''))
     """
-    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip().lstrip("\ufeff"))
+    text = re.sub(r"\s*[(\[][hms]+(:[hms]+)+[)\]]$", "", name.strip().lstrip("\ufeff"), flags=re.IGNORECASE)
+    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text)
     bracket = re.search(r"[(\[]\s*(?:in\s+)?([a-zµA-Z]+)\.?\s*[)\]]\s*$", text)
     unit = bracket[1].lower() if bracket and bracket[1].lower() in UNITS else ""
     base = re.sub(r"[^\w]+", "_", text[: bracket.start()] if bracket else text).strip("_").lower()
