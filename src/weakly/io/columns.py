@@ -8,27 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInput
+from . import vocabulary as terms
 from .source import Source, column_of, quoted
 from .table import ColumnTable
-from .times import is_even, lengths_of, onsets_of, special, time_columns
+from .times import Roles, is_even, lengths_of, onsets_of, special, time_columns
 from .vocabulary import (
-    ASIDE,
-    BITS,
-    IDLIKE,
-    MEDIA,
-    MISSING,
-    PLACES,
-    ROLES,
-    TICKS,
-    TIER,
-    UNITS,
     is_answers,
     is_number,
     is_person,
@@ -39,38 +29,15 @@ from .vocabulary import (
     suited,
     texts,
     without_presence,
-)  # fmt: skip
+)
 
 #: Numbers that measure or count something, and are no ids though they are whole.
 _MEASURE = re.compile(
     r"(^|_)(low|high|min|max|mean|peak|delta|freq|frequency|hz|khz|db|power|energy|amplitude|level|count|counts|total|rate|"
     r"size|width|height|area|distance|depth|rank|rating|score|percent|pct|temp|temperature|speed|volume|intensity|x|y|z)(_|$)"
 )
+_OTHERS = ("recording", "annotator", "onset", "offset", "length", "confidence")  # what is no answer by its name
 _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
-
-
-@dataclass
-class Roles:
-    """Which column plays which part; ``None`` recording means the file's own name."""
-
-    table: ColumnTable
-    names: dict[str, str] = field(default_factory=dict)
-    unused: list[str] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)  # the columns that together name a recording
-    melted: list[str] = field(default_factory=list)  # columns that are a class each, or a person
-    into: str = "label"  # what the names of these are: "label" or "annotator"
-    exact: bool = False  # the table of a tool, or ours: what stands in a cell is meant so
-    named: str = ""  # the class that the column of answers is called after
-    asked: list[str] = field(default_factory=list)  # columns that hold answers and may be something else
-    sided: bool = False  # they go with the class, and are probably something else
-
-    def get(self, role: str) -> str | None:
-        """The column of a role."""
-        return self.names.get(role)
-
-    def unit(self, role: str) -> str:
-        """The unit that the name of the role's column tells."""
-        return normal(self.names[role])[1] if role in self.names else ""
 
 
 def roles_of(
@@ -91,7 +58,7 @@ def roles_of(
     for name in (given.get(role, "") for role in ("onset", "offset", "length")):
         if "+" in name and name not in table.columns:  # minutes and seconds
             parts = {part: column_of(table.names, part.strip()) or "" for part in name.split("+")}
-            scales = [UNITS.get(normal(part)[1] or normal(part)[0], 1.0) for part in parts]
+            scales = [terms.UNITS.get(normal(part)[1] or normal(part)[0], 1.0) for part in parts]
             table.columns[name] = sum(table.numbers(own) * scale for own, scale in zip(parts.values(), scales))
             table.names.append(name)
     if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
@@ -131,7 +98,7 @@ def roles_of(
         take("query", "text", "number", "")
     # A participant is who was recorded; or who answers, where other columns name the recording and some hold answers.
     both = [name for name in free if suited([name], "recording") and suited([name], "annotator")]
-    others = [name for name in suited(free, "recording") if name not in both[:1] and TIER[normal(name)[0]] < 2]
+    others = [name for name in suited(free, "recording") if name not in both[:1] and terms.TIER[normal(name)[0]] < 2]
     held = "present" in found.names or any(is_answers(table.columns[n]) for n in free if both and n not in others)
     if both and not (others and held):
         free[:] = [name for name in free if name not in both]
@@ -164,8 +131,8 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
     """What the caller said, with the names as the table spells them."""
     found = {}
     for role, name in source.columns.items():
-        if role not in ROLES:
-            raise InvalidInput(f"columns: {quoted(role)} must be one of {', '.join(ROLES)}")
+        if role not in terms.ROLES:
+            raise InvalidInput(f"columns: {quoted(role)} must be one of {', '.join(terms.ROLES)}")
         parts = [name] if column_of(names, name) else name.split("+")
         missing = [part for part in parts if column_of(names, part.strip()) is None]
         if missing and not special(role, name):
@@ -179,7 +146,7 @@ def _answer(found: Roles, free: list[str]) -> None:
     for name in suited(free, "present"):
         sure = normal(name)[0] in ("present", "answer", "is_present")
         values = found.table.columns[name]
-        words = normal(name)[0] not in BITS
+        words = normal(name)[0] not in terms.BITS
         if sure or (not isinstance(values, np.ndarray) and is_vocabulary(values, words=words)):
             found.names["present"] = name
             free.remove(name)
@@ -198,9 +165,9 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
     """Columns of 0 and 1, yes and no, whatever their names: an answer, a class each, or a person each; else asked."""
     table, names = found.table, found.names
     binary = [
-        name for name in free if name.strip() and normal(name)[0] not in ASIDE and not _MEASURE.search(normal(name)[0])
-        and not any(suited([name], r) for r in ("recording", "annotator", "onset", "offset", "length", "confidence"))
-        and not IDLIKE.search(normal(name)[0]) and is_answers(table.columns[name])
+        name for name in free if name.strip() and normal(name)[0] not in terms.ASIDE
+        and not _MEASURE.search(normal(name)[0]) and not any(suited([name], role) for role in _OTHERS)
+        and not terms.IDLIKE.search(normal(name)[0]) and is_answers(table.columns[name])
         and (suited([name], "present") or not suited([name], "label") or len({*table.columns[name]}) > 1)
     ]  # fmt: skip
     people = [name for name in free if is_person(name) and len(table)]
@@ -229,7 +196,7 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = people, "annotator"
     elif len(binary) == 1:
         names["present"], found.named = binary[0], _class_of(binary[0])
-        _tell_counts(found, [n for n in free if n != binary[0] and normal(n)[0] not in ASIDE], binary[0])
+        _tell_counts(found, [n for n in free if n != binary[0] and normal(n)[0] not in terms.ASIDE], binary[0])
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:
@@ -242,9 +209,9 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
 
 
 def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
-    """Columns of ticks and empty cells say yes and no, and so it is noted; empty ones do so beside others with ticks."""
+    """Columns of ticks and empty cells say yes and no, and so it is noted; empty ones only beside others with ticks."""
     said = {name: {value.strip().lower() for value in texts(table.columns[name])} for name in names}
-    ticked = [name for name in names if "" in said[name] and said[name] - {""} <= TICKS]
+    ticked = [name for name in names if "" in said[name] and said[name] - {""} <= terms.TICKS]
     for name in ticked if any(said[name] - {""} for name in ticked) else ():
         table.columns[name] = ["yes" if value.strip() else "no" for value in texts(table.columns[name])]
         table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
@@ -258,9 +225,13 @@ def _is_grid(found: Roles) -> bool:
 def _counts(found: Roles, free: Sequence[str]) -> list[str]:
     """The columns that hold small whole numbers, 0 among them, or shares: how often, how much, or how likely."""
     counts = []
-    for name in (each for each in free if not any(suited([each], role) for role in ROLES)):
+    for name in (each for each in free if not any(suited([each], role) for role in terms.ROLES)):
         base, values = normal(name)[0], texts(found.table.columns[name][:2000])
-        if base in ASIDE or IDLIKE.search(base) or (_MEASURE.search(base) and not re.search(r"count|percent", base)):
+        if (
+            base in terms.ASIDE
+            or terms.IDLIKE.search(base)
+            or (_MEASURE.search(base) and not re.search(r"count|percent", base))
+        ):
             continue
         some = {float(value) for value in set(values) if is_number(value)}
         whole = 0.0 in some and len(some) < 20 and all(value % 1 == 0 for value in some)
@@ -289,13 +260,13 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not (chosen or found.named):  # answers under a class's name need no other
         left = [
-            name for name in free if kinds[name] == "text" and normal(name)[0] not in ASIDE
-            and not IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0
+            name for name in free if kinds[name] == "text" and normal(name)[0] not in terms.ASIDE
+            and not terms.IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0
             and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
         ]  # fmt: skip
         chosen = left if len(left) == 1 else []
         groups: dict[str, list[str]] = {}
-        for name in (n for n in free if kinds[n] in ("text", "") and normal(n)[0] not in ASIDE):
+        for name in (n for n in free if kinds[n] in ("text", "") and normal(n)[0] not in terms.ASIDE):
             groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", normal(name)[0])[0], []).append(name)
         kin = next((some for stem, some in groups.items() if len(some) > 1 and suited([stem], "label")), [])
         if kin and found.names.get("present") is None:
@@ -315,10 +286,9 @@ def _codes(values: Sequence[Any]) -> np.ndarray:
     return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
 
 
-def _decides(one: np.ndarray, other: np.ndarray) -> bool:
+def _decides(one: Iterable[Any], other: Iterable[Any]) -> bool:
     """Whether each value of one goes with a single value of the other."""
-    pairs = np.unique(one * (int(other.max(initial=0)) + 1) + other)
-    return len(pairs) == int(one.max(initial=-1)) + 1
+    return len({*zip(one, other)}) == len({*one})
 
 
 def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
@@ -326,13 +296,12 @@ def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None
 
     Refused where several could, or where none is known and one might: a table is never one recording by mistake.
     """
-    table = found.table
     if "recording" in found.names:
         if found.names["recording"] == "@file":
             del found.names["recording"]
         return
-    if not len(table):
-        chosen = next((name for name in suited(free, "recording") if TIER[normal(name)[0]] < 3), None)
+    if not len(found.table):
+        chosen = next((name for name in suited(free, "recording") if terms.TIER[normal(name)[0]] < 3), None)
     else:
         candidates = _candidates(found, free, kinds)
         chosen = _finest(found, candidates) if candidates else _by_content(found, free, kinds)
@@ -349,7 +318,7 @@ def _candidates(found: Roles, free: list[str], kinds: dict[str, str]) -> dict[st
     label = suited(free, "label")[:1]
     for name in suited(free, "recording"):
         values, base = table.columns[name], normal(name)[0]
-        tier, distinct = TIER.get(base, 1), len(set(values))
+        tier, distinct = terms.TIER.get(base, 1), len(set(values))
         if kinds[name] in ("clock", "date") or (kinds[name] == "" and (tier > 1 or (distinct == 1 and "" in values))):
             continue
         if tier == 3 and (distinct == len(table) > 1 or (distinct == 1 and kinds[name] == "number")):
@@ -364,18 +333,19 @@ def _candidates(found: Roles, free: list[str], kinds: dict[str, str]) -> dict[st
 def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | None:
     """The column of names of sound or video files; refused where another column could name recordings."""
     table, source = found.table, found.table.source
-    texts_ = [name for name in free if kinds[name] == "text" and normal(name)[0] not in ASIDE]
-    files = [name for name in texts_ if _share(table.columns[name], MEDIA) > 0.9]
+    texts_ = [name for name in free if kinds[name] == "text" and normal(name)[0] not in terms.ASIDE]
+    told = {name: {v.strip() for v in table.columns[name] if v.strip().lower() not in terms.MISSING} for name in texts_}
+    files = [name for name, some in told.items() if sum(map(bool, map(terms.MEDIA.search, some))) > 0.9 * len(some)]
     if len(files) == 1:
         return files[0]
     best = suited(free, "label")[:1]
     ids = [name for name in free if name not in best and _like_ids(found, name, kinds[name])]
     if "label" not in found.names and not best:
         # one column of words is the label if nothing else could be
-        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in PLACES]
+        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in terms.PLACES]
         if len(ids) == 1 and words and not (
             _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
-            or IDLIKE.search(normal(words[0])[0])
+            or terms.IDLIKE.search(normal(words[0])[0])
         ):  # fmt: skip
             return None
     if ids or files:
@@ -394,11 +364,6 @@ def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | N
     return None
 
 
-def _share(values: Sequence[str], pattern: re.Pattern[str]) -> float:
-    some = [value for value in set(values) if value.strip().lower() not in MISSING]
-    return sum(bool(pattern.search(value.strip())) for value in some) / len(some) if some else 0.0
-
-
 def may_tell(found: Roles, name: str, kind: str) -> bool:
     """Whether an unused column has something to tell: several words, or whole numbers of which some are repeated."""
     values = found.table.columns[name]
@@ -413,11 +378,11 @@ def may_tell(found: Roles, name: str, kind: str) -> bool:
 def _like_ids(found: Roles, name: str, kind: str) -> bool:
     """Whether a column could name recordings: several values, not one per row like a row number, not a measurement."""
     base, values = normal(name)[0], found.table.columns[name]
-    if base in PLACES and len(set(values)) > 1:
+    if base in terms.PLACES and len(set(values)) > 1:
         return True
-    if base in ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
+    if base in terms.ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
         return False
-    if IDLIKE.search(base):
+    if terms.IDLIKE.search(base):
         return True
     return (kind == "text" and (_are_codes(values) or _restarts(found, name))) or _separates(found, name)
 
@@ -429,7 +394,7 @@ def _goes_with(found: Roles, name: str) -> bool:
         own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), None)
         if own is None or not (suited([name], role) or base.rpartition("_")[0] == normal(own)[0].removesuffix("_name")):
             continue
-        if _decides(_codes(table.columns[own]), _codes(table.columns[name])):
+        if _decides(table.columns[own], table.columns[name]):
             return True
     return False
 
@@ -472,9 +437,8 @@ def _backwards(found: Roles, label: str | None) -> bool:
     onset = onsets_of(found)
     if onset is None:
         return False
-    names = [name for name in (label, found.names.get("annotator"), found.names.get("present")) if name]
     channel = column_of(found.table.names, "channel", "channels")
-    names += [channel] if channel else []
+    names = [name for name in (label, *map(found.names.get, ("annotator", "present")), channel) if name]
     codes = _codes(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
     order = np.argsort(codes, kind="stable")
     same = np.diff(codes[order]) == 0
@@ -513,7 +477,7 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
     codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
     back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
     for other in others if back.any() else ():
-        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in ASIDE - PLACES:
+        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES:
             continue
         values = _codes(found.table.columns[other])
         change = np.diff(values) != 0

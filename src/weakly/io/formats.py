@@ -24,8 +24,8 @@ from ..model.answers import Answers
 from ..model.events import Events
 from .source import COMMENT, KINDS, Source, column_of, quoted
 from .table import TextRows
-from .times import duration, ending, is_lengths, special
-from .vocabulary import is_number
+from .times import duration, ending, special
+from .vocabulary import is_lengths, is_number
 
 
 @dataclass(frozen=True)

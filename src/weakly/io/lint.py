@@ -20,9 +20,9 @@ from .gather import SampleRequest, match_lengths, name_key, read_files
 from .reading import asked_length, beside, known_hints, lengths_in, looked_at, read_examined, touching_frames
 from .source import PARQUET, Source, quoted
 from .table import TextRows
-from .times import is_lengths, suspected_unit
+from .times import suspected_unit
 from .tool_tables import clip_length
-from .vocabulary import MEDIA
+from .vocabulary import MEDIA, is_lengths
 
 _ERRORS = re.compile(r"^#(NAME\?|REF!|VALUE!|DIV/0!|N/A|NUM!|NULL!|SPILL!)")
 _MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"

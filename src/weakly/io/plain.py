@@ -19,10 +19,11 @@ from ..base.results import counted
 from ..model.events import COLUMNS, Events
 from . import times
 from . import vocabulary as terms
-from .columns import Roles, _codes, _decides, _goes_with, alone, roles_of
+from .columns import _decides, _goes_with, alone, roles_of
 from .formats import Format, columns_of, delimited, exact, save, table_writer
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, several_labels
+from .times import Roles
 
 _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
 
@@ -108,7 +109,7 @@ def sniff(source: Source) -> bool:
     if known["onset"] and (known["recording"] or known["label"] or answers):
         return True
     named = [terms.TIER[terms.normal(name)[0]] for name in known["recording"]]
-    if (not any(tier < 3 for tier in named) and not known["epoch"]) or times.is_lengths(source):
+    if (not any(tier < 3 for tier in named) and not known["epoch"]) or terms.is_lengths(source):
         return False
     other = [name for name in names if name not in known["recording"][:1]]
     words = len(rows) > 1 and (len(names) == 2 or 0 in named)  # a recording and a word for each
@@ -266,7 +267,7 @@ def overlooked(roles: Roles) -> list[str]:
         if ((base not in terms.ASIDE and terms.IDLIKE.search(base)) and not numbered) or (
             alone(roles) and base not in terms.ASIDE and many < len(columns[name])
         ):
-            known = recording in columns and _decides(_codes(list(columns[recording])), _codes(columns[name]))
+            known = recording in columns and _decides(columns[recording], columns[name])
             found += [] if known or _goes_with(roles, name) else [name]
     return found
 

@@ -24,9 +24,9 @@ from .dataset import Paths, at_hand
 from .gather import FATES, FileRows, HowMany, SampleRequest, gathered, merged_columns
 from .source import Source, quoted
 from .table import OURS, ColumnTable, TextRows
-from .times import length_columns, times_of
+from .times import times_of
 from .tracks import read_uem, sniff_uem
-from .vocabulary import is_answers, is_number, numbers, opposites, suited
+from .vocabulary import is_answers, is_number, length_columns, numbers, opposites, suited
 
 
 def _lengths_of(names: Any, lengths: Any) -> NDArray[np.float64]:

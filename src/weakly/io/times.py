@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,14 +19,35 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, rate_of, scaled
-from .vocabulary import ASIDE, UNITS, is_number, kind_of, normal, suited, texts
-
-if TYPE_CHECKING:
-    from .columns import Roles
+from .vocabulary import ASIDE, UNITS, kind_of, normal, suited, texts
 
 _SPAN = re.compile(r"^(\d+(?:\.\d+)?|\.\d+)\s*([a-zµ]*)$", re.IGNORECASE)
 NEXT, IN_NAME, NONE = "@next", "@name", "@none"
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d{2})-?(\d{2})-?(\d{2})[_T\- ]?(\d{2})[-:.]?(\d{2})[-:.]?(\d{2})(?!\d)")
+
+
+@dataclass
+class Roles:
+    """Which column plays which part; ``None`` recording means the file's own name."""
+
+    table: ColumnTable
+    names: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)  # the columns that together name a recording
+    melted: list[str] = field(default_factory=list)  # columns that are a class each, or a person
+    into: str = "label"  # what the names of these are: "label" or "annotator"
+    exact: bool = False  # the table of a tool, or ours: what stands in a cell is meant so
+    named: str = ""  # the class that the column of answers is called after
+    asked: list[str] = field(default_factory=list)  # columns that hold answers and may be something else
+    sided: bool = False  # they go with the class, and are probably something else
+
+    def get(self, role: str) -> str | None:
+        """The column of a role."""
+        return self.names.get(role)
+
+    def unit(self, role: str) -> str:
+        """The unit that the name of the role's column tells."""
+        return normal(self.names[role])[1] if role in self.names else ""
 
 
 def span_of(text: str) -> float | None:
@@ -121,10 +143,7 @@ _OPEN = ("inf", "infinity", "open", "ongoing", "eof", "end")  # what stands in p
 
 
 def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: bool = False) -> tuple[Any, Any, str]:
-    """Onsets and offsets in seconds, and the word for what they were written in; NaN where there is none.
-
-    ``mne``: dates without an origin count from the first.
-    """
+    """Onsets and offsets in seconds (of ``mne`` from the first date), NaN where none is; and what they are in."""
     source, names = table.source, roles.names
     nothing = np.full(len(table), np.nan)
     fixed = span_of(names["length"]) if "length" in names and names["length"] not in table.columns else None
@@ -334,10 +353,8 @@ def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kin
 
 
 def dates(values: Sequence[Any]) -> NDArray[np.float64]:
-    """Dates as seconds since 1970, NaN where there is none; a time zone is taken into account where it is written.
-
-    With strokes the month comes first, as in the US, unless a first number says that it is a day.
-    """
+    """Dates as seconds since 1970, NaN where there is none; a time zone is taken into account where it is written."""
+    # With strokes the month comes first, as in the US, unless a first number says that it is a day.
     first = [match[1] for value in values if (match := re.match(r"(\d{1,2})/\d{1,2}/\d{4}", str(value).strip()))]
     how: Any = {"format": "mixed", "dayfirst": max(map(int, first)) > 12} if first else {"format": "ISO8601"}
     found = pd.to_datetime(pd.Series(values), errors="coerce", utc=True, **how)
@@ -479,27 +496,3 @@ def pass_points(rows: TextRows, points: Any) -> Any:
                      "--point-length 0.2 makes events of them", kind="points")  # fmt: skip
     rows.keep(~points, why="points")
     return points
-
-
-def is_lengths(source: Source) -> bool:
-    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
-    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
-    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
-        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
-    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
-    others = [each for each in source.header if each not in (name, length)]
-    if not length or not name or suited(others, "label") or "actions" in source.names:
-        return False
-    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
-        return False
-    at = source.header.index(length)
-    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
-    return sum(map(is_number, body)) > 0.5 * len(body)
-
-
-def length_columns(names: Sequence[str]) -> tuple[str, str]:
-    """The columns that hold recordings and their lengths; "" where none does."""
-    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
-    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
-    others = [name for name in names if name != length]
-    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length

@@ -25,10 +25,12 @@ from .formats import Format
 from .source import Source, quoted
 from .table import ColumnTable, TextRows
 from .times import duration, ending
-from .vocabulary import UNREADABLE, answer_of, is_number, numbers, split_answer
+from .vocabulary import CLEAR, UNREADABLE, answer_of, is_number, numbers
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
 _ASKED = re.compile(r"(^|\s)[0-9a-f]{12}(\s|$)|\?")
+_QUERY = re.compile(r"\b[0-9a-f]{12}\b")
+_BESIDE = CLEAR | {"+", "-", "?", "??", "1", "0"}
 OWN = "the file's name"
 NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
 
@@ -127,6 +129,38 @@ def _questions(rows: TextRows) -> None:
     if waiting.any():
         rows.source.note(f"{counted(int(waiting.sum()), 'question')} not answered yet and left out")
         rows.keep(~waiting, why="not answered yet")
+
+
+def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
+    """The query, the label and the answer that one text of a label track holds; empty what is not there.
+
+    A campaign writes ``query label?``; the annotator adds a word behind it, before it, or in place of the question
+    mark: ``dog? yes``, ``n dog?``, ``dog absent``, ``dog ??``. A known ``label`` is taken out before words are sought.
+
+    >>> split_answer("0123456789ab dog? yes"), split_answer("n dog?"), split_answer("big dog absent")
+    (('0123456789ab', 'dog', 'yes'), ('', 'dog', 'n'), ('', 'big dog', 'absent'))
+    """
+    match = _QUERY.search(text)
+    query = match.group() if match else ""
+    rest = " ".join(_QUERY.sub(" ", text, count=1).split()) if match else text.strip()
+    if label and label.strip() and label in rest:
+        before, _, after = rest.partition(label)
+        asked = after.lstrip().startswith("?")
+        said = f"{before} {after.lstrip().removeprefix('?')}".strip()
+        return query, label, said if said or asked else rest
+    asked = "?" in rest
+    if asked:
+        head, _, tail = rest.partition("?")
+        if tail.strip():
+            return query, head.strip(), tail.strip()
+        rest = head.strip()
+    first, _, more = rest.partition(" ")
+    before, _, last = rest.rpartition(" ")
+    if not asked and last.lower() in _BESIDE:  # also alone
+        return query, before.strip(), last
+    if first.lower().rstrip(":,") in _BESIDE and more:
+        return query, more.strip(), first if asked else first.rstrip(":,")
+    return query, rest, ""
 
 
 def _track(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:

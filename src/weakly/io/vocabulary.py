@@ -207,9 +207,7 @@ WORDS: dict[str, float] = {
     **dict.fromkeys(_UNSURE.split(), np.nan),
 }
 # Words that may stand beside others ("note absent", "n dog?"); letters that may begin a name do not.
-_CLEAR = {word for word in WORDS if len(word) > 2 and word.isalpha()} | {"no", "y", "n", "u", "ja", "si"}
-_BESIDE = _CLEAR | {"+", "-", "?", "??", "1", "0"}
-_QUERY = re.compile(r"\b[0-9a-f]{12}\b")
+CLEAR = {word for word in WORDS if len(word) > 2 and word.isalpha()} | {"no", "y", "n", "u", "ja", "si"}
 
 
 def answer_of(text: Any) -> float | None:
@@ -233,7 +231,7 @@ def answer_of(text: Any) -> float | None:
             return np.nan
         if WORDS.get(after) == 1.0:
             return 0.0
-    said = {str(WORDS[part]) for part in parts if part in _CLEAR}
+    said = {str(WORDS[part]) for part in parts if part in CLEAR}
     return float(said.pop()) if len(said) == 1 else UNREADABLE
 
 
@@ -290,7 +288,7 @@ def is_vocabulary(values: Sequence[str], *, words: bool = False) -> bool:
     count = Counter(value.strip().lower() for value in values)
     del count[""]
     known = {word for word in count if re.sub(r"\s+", "_", word) in WORDS}
-    clear = known & _CLEAR
+    clear = known & CLEAR
     if len(known) < len(count):
         share = sum(count[word] for word in known) / count.total()
         return share >= 0.9 and {1.0, 0.0} <= {WORDS[word] for word in clear & WORDS.keys()}
@@ -344,44 +342,6 @@ def texts(values: Any) -> list[str]:
     if isinstance(values, np.ndarray):
         return ["" if value is None or value != value else str(value) for value in values.tolist()]
     return list(values)
-
-
-def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
-    """The query, the label and the answer that one text of a label track holds; empty what is not there.
-
-    A campaign writes ``query label?``; the annotator adds a word behind it, before it, or in place of the question
-    mark: ``dog? yes``, ``n dog?``, ``dog absent``, ``dog ??``. A known ``label`` is taken out before words are sought.
-
-    >>> split_answer("0123456789ab dog? yes"), split_answer("n dog?"), split_answer("big dog absent")
-    (('0123456789ab', 'dog', 'yes'), ('', 'dog', 'n'), ('', 'big dog', 'absent'))
-    """
-    match = _QUERY.search(text)
-    query = match.group() if match else ""
-    rest = " ".join(_QUERY.sub(" ", text, count=1).split()) if match else text.strip()
-    if label and label.strip() and label in rest:
-        before, _, after = rest.partition(label)
-        asked = after.lstrip().startswith("?")
-        said = f"{before} {after.lstrip().removeprefix('?')}".strip()
-        return query, label, said if said or asked else rest
-    if "?" in rest:
-        head, _, tail = rest.partition("?")
-        if tail.strip():
-            return query, head.strip(), tail.strip()
-        first, _, more = head.strip().partition(" ")
-        return (
-            (query, more.strip(), first)
-            if more and first.lower().rstrip(":,") in _BESIDE
-            else (query, head.strip(), "")
-        )
-    first, _, more = rest.partition(" ")
-    before, _, last = rest.rpartition(" ")
-    if last.lower() in _BESIDE and before:
-        return query, before.strip(), last
-    if first.lower().rstrip(":,") in _BESIDE and more:
-        return query, more.strip(), first.rstrip(":,")
-    if rest.lower() in _BESIDE:
-        return query, "", rest
-    return query, rest, ""
 
 
 def person_of(value: Any) -> str:
@@ -505,3 +465,27 @@ def is_person(name: str) -> bool:
 def without_presence(name: str) -> str:
     """The class of a column that is called after it: dog of dog_present and dog_presence."""
     return re.sub(r"(?i)(?<=.)[_ ]presen(t|ce)$", "", name)
+
+
+def is_lengths(source: Source) -> bool:
+    """Whether a file lists recordings and their lengths: names that say so and no events, or a name and a number."""
+    rows = [line.replace("\t", ",").replace(";", ",").split(",") for line in source.head]
+    if rows and len(rows[0]) == 2 and is_number(rows[0][1]):  # no names: two numbers could be anything
+        return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
+    name, length = length_columns([name for name in source.header if not suited([name], "rate")])
+    others = [each for each in source.header if each not in (name, length)]
+    if not length or not name or suited(others, "label") or "actions" in source.names:
+        return False
+    if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
+        return False
+    at = source.header.index(length)
+    body = [row[at].strip().strip('"') for row in rows[1:] if len(row) > at]
+    return sum(map(is_number, body)) > 0.5 * len(body)
+
+
+def length_columns(names: Sequence[str]) -> tuple[str, str]:
+    """The columns that hold recordings and their lengths; "" where none does."""
+    found = [*suited(names, "recording_length"), *suited(names, "length"), *suited(names, "seconds")]
+    length = next((name for name in found if UNITS.get(normal(name)[1], 1.0) == 1.0), "")
+    others = [name for name in names if name != length]
+    return next(iter(suited(others, "recording") or (others if len(others) == 1 else [])), ""), length
