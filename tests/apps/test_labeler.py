@@ -1776,9 +1776,9 @@ class TestSlips:
 
     LIVE = {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1"), "event_rate": 0.3}  # noqa: RUF012
 
-    def answered(self, recordings, out, *, misses, repeats, **how):
+    def answered(self, recordings, out, *, misses, repeats, segment_length=0.1, **how):
         rng = np.random.default_rng(5)
-        made = opened(recordings, out, segment_length=0.1, repeats=repeats, live=self.LIVE, **how)
+        made = opened(recordings, out, segment_length=segment_length, repeats=repeats, live=self.LIVE, **how)
         known = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
         asked = []
         while items := made.session.ask("ana"):
@@ -1811,6 +1811,14 @@ class TestSlips:
         assert made.live.annotators(made.session)["ana"].lapse_rate == told["lapse_rate"]
         rows_ = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
         assert len(rows_) == len(asked)
+
+    def test_however_many_are_repeated_none_comes_again_at_once(self, recordings, tmp_path):
+        _, asked = self.answered(recordings, tmp_path / "c", misses=0.0, repeats=0.5, segment_length=0.5)
+        places = [place for *place, _ in map(list, asked)]
+        gaps = [k - max(j for j in range(k) if places[j] == places[k])
+                for k in range(len(places)) if places[k] in places[:k]]  # fmt: skip
+        assert len(gaps) > 10
+        assert min(gaps) >= 5
 
     def test_without_repeats_it_is_said_that_nothing_tells(self, recordings, tmp_path):
         made, asked = self.answered(recordings, tmp_path / "c", misses=0.3, repeats=0.0)
