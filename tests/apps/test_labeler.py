@@ -45,6 +45,7 @@ from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
 from weakly.io.signals import duration, read_clip
 from weakly.io.soundscape import soundscape
+from weakly.methods.information import Information
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
 from weakly.studies.queries.store import Store, StoreTrouble
@@ -1975,6 +1976,29 @@ class TestTogether:
         assert set(events["label"]) == {"owl"}
         assert len(events) == pytest.approx(len(known), abs=1)
         assert len(rows(made, "answers")) == 2 * count
+
+    def test_the_segments_that_tell_most_of_all_classes_are_asked(self, recordings, tmp_path, monkeypatch):
+        """Of what the classes would ask the two that tell most, each about every class; time that nobody has asked
+        about counts for every class."""
+        how = {"segment_length": None, "method": "information", "shortest": 0.1, "label": ["owl", "fox"]}
+        (tmp_path / "in").mkdir()
+        shutil.copy(recordings / "night_0.wav", tmp_path / "in")
+        made = opened(tmp_path / "in", tmp_path / "c", **how, together=True)
+        proposed = np.array([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0], [6.0, 8.0]])
+        monkeypatch.setattr(Information, "queue", lambda self, campaign, n: [
+            (one, proposed[k : k + 1]) for one, _ in campaign.values() for k in range(4)
+        ])  # fmt: skip
+        monkeypatch.setattr(
+            Information, "gain", lambda self, one, asked, segment: {2.0: 3.0, 6.0: 2.0}.get(segment[0], 1)
+        )
+        page = web(made)
+        item = page.get("/api/1/ask").json()["items"][0]
+        page.post("/api/1/tick", json={"present": {each["query"]: 0 for each in item["classes"]}, "id": "ticks-0001"})
+        waiting = [made.session.items[query] for query in made.session.more.wanted]
+        assert {(one.onset, one.label) for one in waiting} == {(2.0, "owl"), (2.0, "fox"), (6.0, "owl"), (6.0, "fox")}
+        parts = made.live.learned._look(made.session).values()
+        told, seconds = made.live.learned.labels(made.session), sum(one.seconds for one in parts)
+        assert told["n_events"] == pytest.approx(2 * 12 / seconds * sum(one.n_events for one in parts))
 
     def test_other_campaigns_are_refused(self, recordings, tmp_path):
         with pytest.raises(InvalidInput, match="several classes"):
