@@ -1982,14 +1982,16 @@ class TestTogether:
         about counts for every class."""
         how = {"segment_length": None, "method": "information", "shortest": 0.1, "label": ["owl", "fox"]}
         (tmp_path / "in").mkdir()
-        shutil.copy(recordings / "night_0.wav", tmp_path / "in")
+        for name in ("night_0.wav", "night_1.wav"):  # nothing is asked of the second
+            shutil.copy(recordings / name, tmp_path / "in")
         made = opened(tmp_path / "in", tmp_path / "c", **how, together=True)
         proposed = np.array([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0], [6.0, 8.0]])
         monkeypatch.setattr(Information, "queue", lambda self, campaign, n: [
             (one, proposed[k : k + 1]) for one, _ in campaign.values() for k in range(4)
         ])  # fmt: skip
+        gains = {0.0: 1.0, 2.0: 3.0, 4.0: 1.5, 6.0: 2.0}  # by where a segment begins
         monkeypatch.setattr(
-            Information, "gain", lambda self, one, asked, segment: {2.0: 3.0, 6.0: 2.0}.get(segment[0], 1)
+            Information, "gain", lambda self, one, asked, segment: gains[segment[0]] * (one.name == "night_0.wav")
         )
         page = web(made)
         item = page.get("/api/1/ask").json()["items"][0]
@@ -1998,7 +2000,7 @@ class TestTogether:
         assert {(one.onset, one.label) for one in waiting} == {(2.0, "owl"), (2.0, "fox"), (6.0, "owl"), (6.0, "fox")}
         parts = made.live.learned._look(made.session).values()
         told, seconds = made.live.learned.labels(made.session), sum(one.seconds for one in parts)
-        assert told["n_events"] == pytest.approx(2 * 12 / seconds * sum(one.n_events for one in parts))
+        assert told["n_events"] == pytest.approx(2 * 2 * 12 / seconds * sum(one.n_events for one in parts))
 
     def test_other_campaigns_are_refused(self, recordings, tmp_path):
         with pytest.raises(InvalidInput, match="several classes"):
