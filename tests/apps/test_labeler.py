@@ -45,6 +45,7 @@ from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
 from weakly.io.signals import duration, read_clip
 from weakly.io.soundscape import soundscape
+from weakly.methods.information import Information
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
 from weakly.studies.queries.store import Store, StoreTrouble
@@ -1776,9 +1777,9 @@ class TestSlips:
 
     LIVE = {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1"), "event_rate": 0.3}  # noqa: RUF012
 
-    def answered(self, recordings, out, *, misses, repeats, **how):
+    def answered(self, recordings, out, *, misses, repeats, segment_length=0.1, **how):
         rng = np.random.default_rng(5)
-        made = opened(recordings, out, segment_length=0.1, repeats=repeats, live=self.LIVE, **how)
+        made = opened(recordings, out, segment_length=segment_length, repeats=repeats, live=self.LIVE, **how)
         known = wk.read(recordings / "known.tsv", recording_length=12.0).to_frame()
         asked = []
         while items := made.session.ask("ana"):
@@ -1811,6 +1812,14 @@ class TestSlips:
         assert made.live.annotators(made.session)["ana"].lapse_rate == told["lapse_rate"]
         rows_ = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
         assert len(rows_) == len(asked)
+
+    def test_however_many_are_repeated_none_comes_again_at_once(self, recordings, tmp_path):
+        _, asked = self.answered(recordings, tmp_path / "c", misses=0.0, repeats=0.5, segment_length=0.5)
+        places = [place for *place, _ in map(list, asked)]
+        gaps = [k - max(j for j in range(k) if places[j] == places[k])
+                for k in range(len(places)) if places[k] in places[:k]]  # fmt: skip
+        assert len(gaps) > 10
+        assert min(gaps) >= 5
 
     def test_without_repeats_it_is_said_that_nothing_tells(self, recordings, tmp_path):
         made, asked = self.answered(recordings, tmp_path / "c", misses=0.3, repeats=0.0)
@@ -1967,6 +1976,31 @@ class TestTogether:
         assert set(events["label"]) == {"owl"}
         assert len(events) == pytest.approx(len(known), abs=1)
         assert len(rows(made, "answers")) == 2 * count
+
+    def test_the_segments_that_tell_most_of_all_classes_are_asked(self, recordings, tmp_path, monkeypatch):
+        """Of what the classes would ask the two that tell most, each about every class; time that nobody has asked
+        about counts for every class."""
+        how = {"segment_length": None, "method": "information", "shortest": 0.1, "label": ["owl", "fox"]}
+        (tmp_path / "in").mkdir()
+        for name in ("night_0.wav", "night_1.wav"):  # nothing is asked of the second
+            shutil.copy(recordings / name, tmp_path / "in")
+        made = opened(tmp_path / "in", tmp_path / "c", **how, together=True)
+        proposed = np.array([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0], [6.0, 8.0]])
+        monkeypatch.setattr(Information, "queue", lambda self, campaign, n: [
+            (one, proposed[k : k + 1]) for one, _ in campaign.values() for k in range(4)
+        ])  # fmt: skip
+        gains = {0.0: 1.0, 2.0: 3.0, 4.0: 1.5, 6.0: 2.0}  # by where a segment begins
+        monkeypatch.setattr(
+            Information, "gain", lambda self, one, asked, segment: gains[segment[0]] * (one.name == "night_0.wav")
+        )
+        page = web(made)
+        item = page.get("/api/1/ask").json()["items"][0]
+        page.post("/api/1/tick", json={"present": {each["query"]: 0 for each in item["classes"]}, "id": "ticks-0001"})
+        waiting = [made.session.items[query] for query in made.session.more.wanted]
+        assert {(one.onset, one.label) for one in waiting} == {(2.0, "owl"), (2.0, "fox"), (6.0, "owl"), (6.0, "fox")}
+        parts = made.live.learned._look(made.session).values()
+        told, seconds = made.live.learned.labels(made.session), sum(one.seconds for one in parts)
+        assert told["n_events"] == pytest.approx(2 * 2 * 12 / seconds * sum(one.n_events for one in parts))
 
     def test_other_campaigns_are_refused(self, recordings, tmp_path):
         with pytest.raises(InvalidInput, match="several classes"):

@@ -229,6 +229,23 @@ def test_lengths_from_a_file_with_almost_the_same_names(tmp_path):
         read(path, recording_length=DATA / "dcase.tsv")
 
 
+@quiet
+def test_one_length_is_that_of_one_recording(tmp_path):
+    """Two recordings whose names differ by their folder alone are not both taken for the one whose length is given."""
+    path = tmp_path / "a.tsv"
+    path.write_text("filename\tonset\toffset\tevent_label\none/a.wav\t1\t2\tx\ntwo/a.wav\t1\t2\tx\n")
+    lengths = read(path, recording_length={"a": 10.0}).recordings["length"].to_dict()
+    assert lengths["one/a.wav"] == 10
+    assert np.isnan(lengths["two/a.wav"])
+
+
+@quiet
+def test_boundaries_that_say_where_they_end_are_events(tmp_path):
+    path = tmp_path / "songs.csv"
+    path.write_text("song_id,time,end,label\n2,0.5,2.5,Solo\n2,9,11,Verse\n")
+    assert read(path).to_frame()["offset"].tolist() == [2.5, 11.0]
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [

@@ -229,9 +229,13 @@ class TestTheAnswer:
     def test_more_budget_is_never_worse(self):
         """What a budget pays for is taken: marking by hand came back once a dearer plain length could be paid."""
         work = {"presence_criterion": 0.5, "recording_length": 100}
-        wrong = [wk.plan(1.0, budget=hours, **work).wrong_time for hours in (0.033, 0.2, 1.0)]
+        free = wk.plan(1.0, **work)
+        made = {hours: wk.plan(1.0, budget=hours, **work) for hours in (0.03, 0.033, 0.2, 1.0)}
+        assert [one.recommended.method for one in made.values()] == ["nothing", "by_hand", "by_hand", "windows"]
+        assert all(one.recommended.cost <= hours for hours, one in made.items())
+        wrong = [one.wrong_time for one in made.values()]
         assert wrong == sorted(wrong, reverse=True)
-        assert wrong[-1] < 0.1 < wk.plan(1.0, **work).wrong_time
+        assert wrong[-1] < 0.1 < free.wrong_time
 
     def test_a_command_that_is_too_long_is_taken_from_the_plan(self):
         made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, cost=wk.Cost(per_hour=1, per_hour_marking=60))

@@ -168,7 +168,8 @@ class Repeats:
         times: dict[Any, int] = {}
         for item in mine:
             times[_place(item)] = times.get(_place(item), 0) + 1
-        late = {_place(item) for item in given[-APART:]}
+        done = {item.query for item in given}
+        late = {_place(item) for item in (*given[-APART:], *(item for item in mine if item.query not in done))}
         first = {_place(item): item for item in given[:-APART] if not item.calibration and _place(item) not in late}
         half = [item for place, item in first.items() if times.get(place) == 1]
         likes = float(rng.random() < PRESENT)
