@@ -38,7 +38,7 @@ from starlette.testclient import TestClient
 
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
-from weakly.apps.label.launch import open_campaign, open_measurement, serve
+from weakly.apps.label.launch import marked_events, open_campaign, open_measurement, serve
 from weakly.apps.label.live import sentences, targets
 from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
@@ -1974,3 +1974,72 @@ class TestTogether:
         with pytest.raises(InvalidInput, match="leave out --repeats"):
             opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, repeats=0.1)
         assert not (tmp_path / "c").exists()
+
+
+class TestMarking:
+    def mark(self, page, item, marks, id, **more):
+        return page.post("/api/1/tell", json={"query": item["query"], "present": int(bool(marks)), "marks": marks,
+                                              "id": id, **more})  # fmt: skip
+
+    def test_marks_become_strong_labels_and_a_pilot(self, recordings, tmp_path):
+        """All of one recording is marked and half of the other: the pilot holds what was marked; a plan reads it."""
+        how = {"method": "by_hand", "segment_length": 6.0, "in_order": True}
+        made = opened(recordings, tmp_path / "c", **how)
+        known = wk.read(recordings / "known.tsv").to_frame()
+        page = web(made)
+        assert page.get("/api/1/me").json()["marking"]
+        for k in range(3):
+            item = page.get("/api/1/ask").json()["items"][0]
+            assert item["offset"] - item["onset"] == 6
+            mine = known[known["recording"] == item["recording"]]
+            inside = mine[(mine["offset"] > item["onset"]) & (mine["onset"] < item["offset"])]
+            marks = np.clip(inside[["onset", "offset"]].to_numpy(), item["onset"], item["offset"]).tolist()
+            assert self.mark(page, item, marks, f"marks-{k:04d}", seconds=20.0).json()["kept"]
+        labels = made.export()[0].parent
+        strong = wk.read(labels / "events.csv").to_frame()
+        first = known[known["recording"] == "night_0.wav"]
+        found = strong[strong["recording"] == "night_0.wav"]  # an event across two pages is one again
+        assert found[["onset", "offset"]].to_numpy() == pytest.approx(first[["onset", "offset"]].to_numpy(), abs=1e-4)
+        pilot = wk.read(labels / "pilot.csv")
+        assert pilot.extents.tolist() == [6, 6, 6]
+        assert made.live.spent(made.session)["minutes"] == pytest.approx(1)
+        assert run(["plan", str(labels / "pilot.csv"), "--out", str(tmp_path / "plan")]) == 0
+
+    def test_people_who_differ_are_counted(self, recordings, tmp_path):
+        how = {"method": "by_hand", "segment_length": 6.0, "annotators": ["ana", "ben", "cem"], "votes": 3}
+        made = opened(recordings, tmp_path / "c", **how)
+        given = {"ana": [[1.0, 2.0]], "ben": [[1.5, 2.5]], "cem": [[4.0, 5.0]]}
+        for name, marks in given.items():
+            page = web(made, made.access.token(name))
+            item = page.get("/api/1/ask").json()["items"][0]
+            self.mark(page, item, [[a + item["onset"], b + item["onset"]] for a, b in marks], f"marks-{name}-1")
+        found = marked_events(made).to_frame()
+        assert (found[["onset", "offset"]].to_numpy() - item["onset"]).tolist() == [[1.5, 2.0]]
+
+    def test_a_correction_replaces_the_marks(self, recordings, tmp_path):
+        page = web(made := opened(recordings, tmp_path / "c", method="by_hand", segment_length=6.0, in_order=True))
+        item = page.get("/api/1/ask").json()["items"][0]
+        self.mark(page, item, [[1, 2], [1.5, 3], [4, 5]], "marks-0001")
+        assert page.get(f"/api/1/item/{item['query']}").json()["marks"] == [[1, 3], [4, 5]]
+        self.mark(page, item, [[2, 3]], "marks-0002", replaces=True)
+        assert marked_events(made).to_frame()[["onset", "offset"]].to_numpy().tolist() == [[2, 3]]
+
+    @pytest.mark.parametrize(
+        ("marks", "present", "words"),
+        [([[5, 7]], 1, "must lie in the segment from 0 to 6"), ([[2, 1]], 1, "must lie"), ([], 1, "0 marks"),
+         ([[1, 2]], 0, "present means marked"), ([[1, float("1e300")]], 1, "less than or equal")],
+    )  # fmt: skip
+    def test_other_marks_are_refused(self, recordings, tmp_path, marks, present, words):
+        page = web(made := opened(recordings, tmp_path / "c", method="by_hand", segment_length=6.0, in_order=True))
+        body = {"query": first(page), "present": present, "marks": marks, "id": "marks-0001"}
+        said = page.post("/api/1/tell", json=body)
+        assert said.status_code == 422
+        assert words in said.json()["message"]
+        assert rows(made, "answers") == []
+
+    def test_other_campaigns_take_no_marks(self, recordings, tmp_path):
+        page = web(opened(recordings, tmp_path / "c"))
+        said = page.post(
+            "/api/1/tell", json={"query": first(page), "present": 1, "marks": [[1, 2]], "id": "marks-0001"}
+        )
+        assert "weakly label --mark" in said.json()["message"]

@@ -15,9 +15,12 @@ from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
+
 from ...base.errors import InvalidInput, WeaklyError, optional
 from ...io.signals import channel_names
 from ...methods.base import Recording
+from ...model.intervals import merge
 from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
@@ -44,6 +47,7 @@ T = TypeVar("T")
 Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 Query = Annotated[str, Field(min_length=1, max_length=64)]
 Present = Annotated[int, Field(ge=0, le=1)] | None
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
 
 
 class _Told(BaseModel):
@@ -73,6 +77,10 @@ class Tell(_Work):
 
     query: Query
     present: Present = Field(description="1 present, 0 absent, null unsure")
+
+    marks: Annotated[list[tuple[Seconds, Seconds]], Field(max_length=500)] = Field(
+        [], description="where events begin and end, in seconds of the recording, where people mark"
+    )
 
     def answers(self) -> dict[str, int | None]:
         """By query."""
@@ -115,6 +123,7 @@ class Labeling:
     live: QualityMonitor
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
+    is_marking: bool = False  # people mark where events are, and do not only answer
     listen_for: str = ""  # what a measurement asks to notice
     instructions: str = ""  # the owner's text, Markdown
     samples: Sequence[tuple[str, Path]] = ()  # sounds by class
@@ -230,7 +239,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
                 "measuring": labeling.measuring, "listen_for": labeling.listen_for,
-                "campaign": session.campaign, "together": session.together, "instructions": labeling.instructions,
+                "campaign": session.campaign, "together": session.together,
+                "marking": labeling.is_marking, "instructions": labeling.instructions,
                 "samples": [{"label": label, "name": path.stem} for label, path in labeling.samples]}  # fmt: skip
 
     @app.get(f"{API}/ask")
@@ -252,10 +262,27 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """
         return await tell(said, who)
 
+    def marks_of(said: Tell | Ticks) -> list[list[float]]:
+        """The marks of an answer, in order and those that touch as one; what cannot be is refused."""
+        marks = said.marks if isinstance(said, Tell) else []
+        if not labeling.is_marking and marks:
+            raise InvalidInput("marks: this campaign asks about segments; weakly label --mark makes one that is marked")
+        if not labeling.is_marking or not isinstance(said, Tell) or said.query not in session.items:
+            return []
+        item = session.items[said.query]
+        if said.present is not None and bool(marks) != bool(said.present):
+            raise InvalidInput(f"present: {len(marks)} marks, and the answer {said.present}; present means marked")
+        if wrong := [one for one in marks if not item.onset - 1e-3 <= one[0] < one[1] <= item.offset + 1e-3]:
+            raise InvalidInput(
+                f"marks must lie in the segment from {item.onset:g} to {item.offset:g} s, got {wrong[0]}"
+            )
+        return merge(np.clip(np.array(marks).reshape(-1, 2), item.onset, item.offset)).tolist()
+
     async def tell(said: Tell | Ticks, who: str) -> dict[str, Any]:
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        acts += [("mark", f"{a:.6f} {b:.6f}") for a, b in marks_of(said)]
         told = []
         for k, (query, present) in enumerate(said.answers().items()):
             heard = [] if said.reviewed_seconds is None else [
@@ -332,7 +359,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         given = session.answer_of(who, query)
         if given is None:
             raise HTTPException(404, "you have not answered such a query")
-        return shown(item_of(query), who) | {"present": said_by(given)}
+        return shown(item_of(query), who) | {"present": said_by(given), "marks": session.marks(given)}
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
     def sound(

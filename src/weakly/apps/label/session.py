@@ -70,6 +70,7 @@ class _Cache:
     by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
     actions: dict[str, Any] = field(default_factory=dict)
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
+    marks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # by answer: where events are
     later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
@@ -172,6 +173,10 @@ class LabelingSession:
     def reached(self, answer: Answer) -> float:
         """How many seconds into the segment it played at most; NaN where nobody tells."""
         return self._cache.reviewed.get(answer.id, (np.nan, np.nan))[1]
+
+    def marks(self, answer: Answer) -> list[tuple[float, float]]:
+        """Where this answer says that events begin and end."""
+        return self._cache.marks.get(answer.id, [])
 
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
@@ -419,10 +424,14 @@ class LabelingSession:
                 kept.undone[row.detail] = row.number
             elif row.kind == "later":
                 kept.later[(row.annotator, row.query)] = row.number
-            elif row.kind == "reviewed":
+            elif row.kind in ("reviewed", "mark"):
                 with suppress(ValueError):  # somebody else's note
-                    seconds, reached = map(float, row.detail.split())
-                    kept.reviewed[row.action.rpartition(":")[0]] = seconds, reached
+                    first, second = map(float, row.detail.split())
+                    answer = row.action.rpartition(":")[0]
+                    if row.kind == "mark":
+                        kept.marks.setdefault(answer, []).append((first, second))
+                    else:
+                        kept.reviewed[answer] = first, second
         changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:
