@@ -39,7 +39,7 @@ from starlette.testclient import TestClient
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
 from weakly.apps.label.launch import marked_events, open_campaign, open_measurement, serve
-from weakly.apps.label.live import sentences, targets
+from weakly.apps.label.live import odd_ones, sentences, targets
 from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
@@ -2043,3 +2043,78 @@ class TestMarking:
             "/api/1/tell", json={"query": first(page), "present": 1, "marks": [[1, 2]], "id": "marks-0001"}
         )
         assert "weakly label --mark" in said.json()["message"]
+
+
+def crowd(seed, *, people=20, each=100, votes=2):
+    """Answers of a team, three of whom are odd: a coin, somebody asleep half of the time, and always P."""
+    rng = np.random.default_rng(seed)
+    odd = {"coin": 3, "sleepy": 4 if votes > 2 else 6, "always P": 11}
+    names = [next((word for word, place in odd.items() if place == k), f"person {k}") for k in range(people)]
+    rows = []
+    for query in range(people * each // votes):
+        truth = rng.random() < 0.3
+        for name in (names[(query + k) % people] for k in range(votes)):  # as the session shares segments out
+            says = truth != (rng.random() < 0.07)
+            if name == "coin" or (name == "sleepy" and rng.random() < 0.5):
+                says = rng.random() < 0.5
+            rows.append((f"q{query}", name, float(says or name == "always P")))
+    return pd.DataFrame(rows, columns=["query", "annotator", "present"]), set(odd)
+
+
+class TestOwner:
+    @pytest.mark.parametrize(("votes", "least"), [(2, 8), (3, 10)])
+    def test_three_odd_ones_of_twenty_are_named_and_nobody_else(self, votes, least):
+        """Of forty other teams: 40, 40 and 36 with two votes, 40 each with three; one of 680 was named for nothing."""
+        named = [set(odd_ones(crowd(seed, votes=votes)[0])) for seed in range(10)]
+        assert all(each >= {"coin", "always P"} for each in named)
+        assert sum("sleepy" in each for each in named) >= least
+        assert sum(len(each - crowd(0)[1]) for each in named) <= 1
+
+    def test_nobody_is_named_where_nobody_is_odd_or_two_differ(self):
+        named = 0
+        for seed in range(10):
+            given, odd = crowd(seed)
+            named += len(odd_ones(given[~given["annotator"].isin(odd)]))
+            assert odd_ones(given[given["annotator"].isin(["coin", "person 2"])]) == {}
+        assert named <= 1
+
+    def test_the_owner_sees_who_is_odd_and_what_splits_people(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, annotators=["ana", "ben", "cem"], votes=3)
+        for k, query in enumerate(list(made.session.items)):
+            for name in made.session.annotators:
+                said = float(k % 2 == (0 if name != "cem" else k % 3 == 0))
+                made.session.tell(name, query=query, present=said, id=f"answer-{k:04d}", seconds=2.0)
+        page = web(made, made.access.token(None))
+        team = page.get("/api/1/team").json()
+        assert [text.split()[0] for text in team["odd"]] == ["cem"]
+        ana, _, cem = team["annotators"]
+        assert ana["agreement"] == 1  # with those who are not odd
+        assert ana["agreement_low"] < 1
+        assert cem["agreement_high"] < 0.9
+        assert ana["left"] == 0
+        assert ana["seconds_per_query"] == 2
+        worst = team["splits"][0]
+        assert {worst["present"], worst["absent"]} == {1, 2}
+        assert page.get(f"/api/1/sound/{worst['query']}").status_code == 200  # and plays it
+        assert web(made, made.access.token("ana")).get("/api/1/team").status_code == 403
+        made.session.remark("ana", query=worst["query"], kind="bookmark", note="why?", id="bookmark-1")
+        row = page.get("/api/1/team").json()["bookmarks"][0]
+        assert (row["recording"], row["onset"], row["note"]) == (worst["recording"], worst["onset"], "why?")
+
+    def test_a_person_is_paused_goes_on_and_is_withdrawn(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])
+        owner, ana = web(made, made.access.token(None)), web(made, made.access.token("ana"))
+        query = first(ana)
+        said = owner.post("/api/1/member", json={"annotator": "ana", "state": "paused"}).json()
+        assert said["links"] == {"ana": "paused", "ben": "working"}
+        assert "paused your link" in ana.get("/api/1/ask").json()["message"]
+        assert tell(ana, query, 1).status_code == 403
+        again = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # another server knows
+        assert web(again, again.access.token("ana")).get("/api/1/ask").status_code == 403
+        owner.post("/api/1/member", json={"annotator": "ana", "state": "working"})
+        assert tell(ana, query, 1).json()["kept"]
+        owner.post("/api/1/member", json={"annotator": "ana", "state": "withdrawn"})
+        assert ana.get("/api/1/ask").status_code == 401
+        assert owner.post("/api/1/member", json={"annotator": "eve", "state": "paused"}).status_code == 404
+        ben = web(made, made.access.token("ben"))
+        assert ben.post("/api/1/member", json={"annotator": "ana", "state": "working"}).status_code == 403

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta, betabinom, binom
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.results import Condition, counted, hours, percent, seconds
@@ -27,7 +26,7 @@ from ...studies.audit.agreement import krippendorff_alpha
 from ...studies.queries.query_set import sense
 from .follow_up import BeliefSummary, repeated
 from .measurement import AnnotatorProfile
-from .session import LabelingSession
+from .session import Item, LabelingSession
 
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
@@ -41,6 +40,10 @@ WORDS = {
     "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
     "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
+LEAST_SHARED = 10  # segments that somebody answered with others before they may be called odd
+ODD = 0.05  # how often, by chance, anybody of a team is
+MOST_SPLITS = 20  # segments in the list of those that split people
+_WHERE = ("recording", "onset", "offset", "label")
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
 
@@ -376,30 +379,94 @@ def _law(found: dict[str, Any]) -> str:
     return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
-def summary(session: LabelingSession) -> dict[str, Any]:
-    """Answers and median seconds of each person; how often two of them agree, and Krippendorff's alpha.
+def _agreement(sure: pd.DataFrame) -> pd.DataFrame:
+    """By annotator: how many segments others answered too, and the mean share of these who said the same."""
+    votes = sure.groupby("query")["present"].agg(["size", "sum"]).loc[sure["query"]].to_numpy(float).T
+    share = (np.where(sure["present"] == 1, votes[1], votes[0] - votes[1]) - 1) / np.maximum(votes[0] - 1, 1)
+    shared = sure.assign(share=share)[votes[0] > 1]
+    return shared.groupby("annotator")["share"].agg(["size", "mean"])
 
-    Only sure answers are compared; alpha is None where no two people answered the same query, or all said the same.
+
+def odd_ones(sure: pd.DataFrame) -> dict[str, str]:
+    """Who agrees with the others less than these do among each other, beyond chance, and how much.
+
+    One after the other, the oddest first and without those before, so that nobody is blamed for whom they were paired
+    with. Two people who differ are not told apart.
     """
-    people: dict[str, list[float]] = {name: [] for name in session.annotators}
-    counts: dict[str, dict[str, int]] = {}
-    for one in session.all_answers():
-        people.setdefault(one.annotator, []).append(one.seconds)
-        word = "unsure" if np.isnan(one.present) else "present" if one.present else "absent"
-        mine = counts.setdefault(one.annotator, {"present": 0, "absent": 0, "unsure": 0})
-        mine[word] += 1
-    asked = list(session.items)
-    by_query = [[one.present for one in session.answers(query) if not np.isnan(one.present)] for query in asked]
-    pairs = [a == b for given in by_query for a, b in combinations(given, 2)]
-    sums = np.array([(sum(given), len(given)) for given in by_query], dtype=float).reshape(-1, 2)
-    alpha = krippendorff_alpha(sums[:, 0], sums[:, 1])
-    rows = [
-        {"annotator": name, "answers": len(seconds), **counts.get(name, {"present": 0, "absent": 0, "unsure": 0}),
-         "seconds_per_query": statistics.median(known) if (known := [s for s in seconds if s >= 0]) else None}
-        for name, seconds in people.items()
-    ]  # fmt: skip
+    odd: dict[str, str] = {}
+    while True:
+        kept = sure[~sure["annotator"].isin(odd)]
+        each = _agreement(kept)
+        each = each[each["size"] >= LEAST_SHARED]
+        if len(each) < 3:
+            return odd
+        alike = each["size"] * each["mean"]
+        rest = (alike.sum() - alike) / (each["size"].sum() - each["size"])
+        worst = each.index[np.argmin(binom.cdf(alike.round(), each["size"], rest))]
+        others = _agreement(kept[kept["annotator"] != worst])
+        pairs, same = others["size"].sum() / 2, (others["size"] * others["mean"]).sum() / 2
+        n, share = int(each["size"][worst]), float(each["mean"][worst])
+        chance = betabinom.cdf(round(n * share), n, 0.5 + same, 0.5 + pairs - same)
+        if pairs < LEAST_SHARED or chance > ODD / len(each):
+            return odd
+        odd[str(worst)] = (
+            f"{worst} agrees with the others on {percent(share)} of {counted(n, 'segment')}, these among each other on "
+            f"{percent(same / pairs)}"
+        )
+
+
+def summary(session: LabelingSession) -> dict[str, Any]:
+    """Answers, pace, what is left and agreement with the others of each person; who is odd, and what splits people.
+
+    Only sure answers are compared. The agreement of a person is that with all who are not odd, with a 95 % interval;
+    alpha (Krippendorff's) is None where no two people answered the same query, or all said the same.
+    """
+    given = pd.DataFrame(
+        [(one.query, one.annotator, one.present, one.seconds) for one in session.all_answers()],
+        columns=["query", "annotator", "present", "seconds"],
+    )
+    sure = given[given["present"].notna() & given["query"].isin(session.items)]
+    odd = odd_ones(sure)
+    rows = []
+    for name in session.people:
+        mine = given[given["annotator"] == name]
+        slips = repeated(session, name)
+        row: dict[str, Any] = {
+            "annotator": name, "answers": len(mine), "present": int((mine["present"] == 1).sum()),
+            "absent": int((mine["present"] == 0).sum()), "unsure": int(mine["present"].isna().sum()),
+            "seconds_per_query": None if mine["seconds"].isna().all() else float(mine["seconds"].median()),
+            "left": session.progress(name)["left"] if name in session.annotators else None, "compared": 0,
+            "lapse_rate": slips.numbers["lapse_rate"][0] if slips and slips.is_known else None, "odd": odd.get(name),
+        }  # fmt: skip
+        among = _agreement(sure[~sure["annotator"].isin(odd.keys() - {name})])
+        if name in among.index:
+            n, share = int(among["size"][name]), float(among["mean"][name])
+            ends = beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share)).tolist()
+            row |= {"compared": n, "agreement": share, "agreement_low": ends[0], "agreement_high": ends[1]}
+        rows.append(row)
+    votes = sure.groupby("query")["present"].agg(["sum", "size"])
+    alpha = krippendorff_alpha(votes["sum"].to_numpy(float), votes["size"].to_numpy(float))
+    no, n = votes["size"] - votes["sum"], votes["size"]
+    pairs, alike = n * (n - 1) / 2, (votes["sum"] * (votes["sum"] - 1) + no * (no - 1)) / 2
+    where = pd.DataFrame([_where(session.items[query]) for query in votes.index], votes.index, list(_WHERE))
+    split = where.assign(present=votes["sum"], absent=no, query=votes.index)[np.minimum(votes["sum"], no) > 0]
+    split = split.iloc[np.argsort(-np.minimum(split["present"], split["absent"]).to_numpy(), kind="stable")]
+    by_class = pd.DataFrame({"label": where["label"], "pairs": pairs, "alike": alike}).groupby("label").sum()
     return {
-        "annotators": rows, "queries": len(asked), "settled": sum(map(session.is_settled, asked)),
-        "answers": sum(row["answers"] for row in rows), "agreement": float(np.mean(pairs)) if pairs else None,
-        "compared": len(pairs), "alpha": alpha if np.isfinite(alpha) else None, "bookmarks": session.bookmarks(),
+        "annotators": rows, "queries": len(session.items), "settled": sum(map(session.is_settled, session.items)),
+        "answers": len(given), "agreement": float(alike.sum() / pairs.sum()) if pairs.sum() else None,
+        "compared": int(pairs.sum()), "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
+        "classes": [
+            {"label": label, "compared": int(row["pairs"]), "agreement": row["alike"] / row["pairs"]}
+            for label, row in by_class.iterrows() if row["pairs"] and len(by_class) > 1
+        ],
+        "splits": split.head(MOST_SPLITS).to_dict("records"),
+        "bookmarks": [
+            {**dict(zip(_WHERE, _where(session.items[row["query"]]))), **row}
+            for row in session.bookmarks() if row["query"] in session.items
+        ],
     }  # fmt: skip
+
+
+def _where(item: Item) -> tuple[str, float, float, str]:
+    return item.recording, item.onset, item.offset, item.label

@@ -13,7 +13,7 @@ from importlib import metadata
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
-from .live import QualityMonitor, sentences
+from .live import QualityMonitor, sentences, summary
 from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
 
@@ -103,6 +103,13 @@ class Undo(_Told):
     id: Id
 
 
+class Member(_Told):
+    """Somebody of the team whom the owner pauses, lets go on, or withdraws for good."""
+
+    annotator: Annotated[str, Field(min_length=1, max_length=80)]
+    state: Literal["paused", "working", "withdrawn"]
+
+
 class Remark(_Told):
     """What to do with a segment besides answering it, with a note."""
 
@@ -174,6 +181,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     async def annotator(who: Annotated[Person, Depends(person)]) -> str:
         if who.annotator is None:
             raise HTTPException(403, "this link is the owner's; annotators have links of their own")
+        if who.annotator in session.paused:
+            raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
         return who.annotator
 
     async def owner(who: Annotated[Person, Depends(person)]) -> Person:
@@ -181,7 +190,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             raise HTTPException(403, "only the owner of the campaign sees this")
         return who
 
-    Who = Annotated[str, Depends(annotator)]
+    Who, Anybody = Annotated[str, Depends(annotator)], Annotated[Person, Depends(person)]
 
     def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
         items = session.ask(who, refresh=refresh)
@@ -363,7 +372,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
     def sound(
-        query: str, who: Who, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
+        query: str, who: Anybody, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
     ) -> Response:
         """The sound of a segment as WAV, with as much on either side if context is asked for, or slower and deeper."""
         item = item_of(query)
@@ -394,7 +403,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/picture/{{query}}", response_class=Response)
     def picture(
-        query: str, who: Who, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
+        query: str, who: Anybody, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
         contrast: Annotated[float, Within(ge=0, le=120)] = 0, part: Annotated[float, Within(ge=0.01, le=1)] = 1,
     ) -> Response:  # fmt: skip
         """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when.
@@ -431,11 +440,24 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
-        """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
-        from .live import summary
-
+        """How the team goes on: answers and pace of each, how far they agree, who is odd. For the owner."""
         session.refresh(if_stale=True)
-        return summary(session) | {"links": list(labeling.access.annotators)}
+        held = {name: labeling.access.token(name) is not None for name in labeling.access.annotators}
+        state = {
+            name: "paused" if name in session.paused else "working" if held[name] else "withdrawn" for name in held
+        }
+        return summary(session) | {"links": state if labeling.access.is_team else {}}
+
+    @app.post(f"{API}/member")
+    def member(said: Member, who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
+        """Pause somebody, let them go on, or withdraw their link for good. For the owner."""
+        if not labeling.access.is_team or said.annotator not in labeling.access.annotators:
+            raise HTTPException(404, "there is nobody of this name in the team")
+        if said.state == "withdrawn":
+            labeling.access.own.withdraw(said.annotator)
+        else:
+            session.pause(said.annotator, said.state == "paused")
+        return team(who)
 
     @app.post(f"{API}/export")
     async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:

@@ -128,6 +128,7 @@ class LabelingSession:
         self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
+        self.paused: set[str] = set(store.setting("paused") or ())  # annotators who are not asked for now
         self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
@@ -347,6 +348,12 @@ class LabelingSession:
         query, annotator = place
         self.store.act(connection, action=name, query=query, annotator=annotator, kind=kind,
                        detail=detail[:MOST_NOTE], acted=_now())  # fmt: skip
+
+    def pause(self, annotator: str, is_paused: bool) -> None:
+        """Whether this person is asked for now; others do what they leave."""
+        with self._lock:
+            self.paused = self.paused | {annotator} if is_paused else self.paused - {annotator}
+            self.store.setting("paused", sorted(self.paused), anew=True)
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
