@@ -2062,9 +2062,9 @@ def crowd(seed, *, people=20, each=100, votes=2):
 
 
 class TestOwner:
-    @pytest.mark.parametrize(("votes", "least"), [(2, 7), (3, 10)])
+    @pytest.mark.parametrize(("votes", "least"), [(2, 7), (3, 9)])
     def test_three_odd_ones_of_twenty_are_named_and_nobody_else(self, votes, least):
-        """With two votes, half asleep hides in one team of seven; one of 680 others was named for nothing."""
+        """Half asleep was named in 43 (two votes) and 49 of 50 teams, the others in all; one of 850 for nothing."""
         named = [set(odd_ones(crowd(seed, votes=votes)[0])) for seed in range(10)]
         assert all(each >= {"coin", "always P"} for each in named)
         assert sum("sleepy" in each for each in named) >= least

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta, betabinom, binom
+from scipy.special import expit, logit
+from scipy.stats import beta, chi2
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.results import Condition, counted, hours, percent, seconds
@@ -41,7 +42,7 @@ WORDS = {
     "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
 LEAST_SHARED = 10  # segments that somebody answered with others before they may be called odd
-ODD = 0.05  # how often, by chance, anybody of a team is
+ODD = 0.02  # how often, by chance, anybody of a team is
 MOST_SPLITS = 20  # segments in the list of those that split people
 _WHERE = ("recording", "onset", "offset", "label")
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
@@ -388,31 +389,53 @@ def _agreement(sure: pd.DataFrame) -> pd.DataFrame:
 
 
 def odd_ones(sure: pd.DataFrame) -> dict[str, str]:
-    """Who agrees with the others less than these do among each other, beyond chance, and how much.
+    """Who is right less often than the middle one of the team, beyond chance, and how much they agree with the others.
 
     One after the other, the oddest first and without those before, so that nobody is blamed for whom they were paired
     with. Two people who differ are not told apart.
     """
-    odd: dict[str, str] = {}
-    while True:
-        kept = sure[~sure["annotator"].isin(odd)]
-        each = _agreement(kept)
-        each = each[each["size"] >= LEAST_SHARED]
-        if len(each) < 3:
-            return odd
-        alike = each["size"] * each["mean"]
-        rest = (alike.sum() - alike) / (each["size"].sum() - each["size"])
-        worst = each.index[np.argmin(binom.cdf(alike.round(), each["size"], rest))]
-        others = _agreement(kept[kept["annotator"] != worst])
-        pairs, same = others["size"].sum() / 2, (others["size"] * others["mean"]).sum() / 2
-        n, share = int(each["size"][worst]), float(each["mean"][worst])
-        chance = betabinom.cdf(round(n * share), n, 0.5 + same, 0.5 + pairs - same)
-        if pairs < LEAST_SHARED or chance > ODD / len(each):
-            return odd
-        odd[str(worst)] = (
-            f"{worst} agrees with the others on {percent(share)} of {counted(n, 'segment')}, these among each other on "
-            f"{percent(same / pairs)}"
+    odd: list[str] = []
+    while (name := _oddest(sure[~sure["annotator"].isin(odd)])) is not None:
+        odd.append(name)
+    others = _agreement(sure[~sure["annotator"].isin(odd)])
+    usually = percent((others["size"] * others["mean"]).sum() / max(1, others["size"].sum()))
+    found = {}
+    for name in odd:
+        mine = _agreement(sure[~sure["annotator"].isin(set(odd) - {name})]).reindex([name]).iloc[0]
+        alike = (
+            "none" if not mine["size"] > 0 else f"{percent(mine['mean'])} of {counted(int(mine['size']), 'segment')}"
         )
+        found[name] = f"{name} agrees with the others on {alike}, these among each other on {usually}"
+    return found
+
+
+def _oddest(sure: pd.DataFrame) -> str | None:
+    """Who is most surely right less often than the middle one; None: nobody.
+
+    How often everybody is right and what the truth is follow from each other (Dawid and Skene's model with one rate per
+    person, by expectation maximisation); a person's answers are compared with what those of the others make likely.
+    """
+    shared = sure[sure.groupby("query")["present"].transform("size") > 1]
+    shared = shared[shared.groupby("annotator")["present"].transform("size") >= LEAST_SHARED]
+    query, person = (pd.factorize(shared[word])[0] for word in ("query", "annotator"))
+    names = shared["annotator"].unique()
+    if len(names) < 3:
+        return None
+    said, start = 2 * shared["present"].to_numpy() - 1, logit(np.clip(shared["present"].mean(), 0.02, 0.98))
+    right = np.full(len(names), 0.8)
+    for _ in range(50):
+        weight = logit(right)[person] * said
+        truth = (start + np.bincount(query, weight))[query]
+        hits = np.bincount(person, expit(said * truth))
+        right = np.clip((hits + 1.6) / (np.bincount(person) + 2), 0.02, 0.98)
+    others = expit(said * (truth - weight))
+    rates = np.linspace(0.02, 0.98, 97)
+    likely = np.log(np.outer(rates, others) + np.outer(1 - rates, 1 - others))
+    fit = np.array([np.bincount(person, row) for row in likely])  # by rate and person
+    usual = int(np.argmin(np.abs(rates - np.median(right))))
+    gain = np.where(fit.argmax(axis=0) < usual, fit.max(axis=0) - fit[usual], 0.0)
+    worst = int(np.argmax(gain))
+    return str(names[worst]) if chi2.sf(2 * gain[worst], 1) < ODD / len(names) else None
 
 
 def summary(session: LabelingSession) -> dict[str, Any]:
