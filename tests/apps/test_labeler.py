@@ -39,7 +39,7 @@ from starlette.testclient import TestClient
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
 from weakly.apps.label.launch import marked_events, open_campaign, open_measurement, serve
-from weakly.apps.label.live import odd_ones, sentences, targets
+from weakly.apps.label.live import progress, sentences, targets
 from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
@@ -47,6 +47,7 @@ from weakly.io.signals import duration, read_clip
 from weakly.io.soundscape import soundscape
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
+from weakly.posterior.slips import odd_ones
 from weakly.studies.queries.store import Store, StoreTrouble
 
 BASE = "http://127.0.0.1:8765"
@@ -1672,7 +1673,7 @@ def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
             fresh = opened(recordings, tmp_path / "c", **how).session
             for one in fresh.annotators:
                 assert made.session.ask(one, most=99) == fresh.ask(one, most=99)
-                assert made.session.progress(one) == fresh.progress(one)
+                assert progress(made.session, one) == progress(fresh, one)
                 assert repr(made.session.answers_by(one)) == repr(fresh.answers_by(one))  # NaN seconds are no equals
 
 

@@ -137,8 +137,8 @@ def samples_of(folder: Path | None, folders: media.Folders) -> list[tuple[str, P
         if not folders.holds(path):
             raise InvalidInput(f"samples: {path} is in no folder that you named; name it again: --samples {folder}")
         header(path)
-    name = lambda path: re.sub(r"[ _-]*\d*$", "", path.stem) if path.parent == folder else path.parent.name  # noqa: E731
-    return [(name(path) or path.stem, path.resolve()) for path in sounds]
+    stems = [re.sub(r"[ _-]*\d*$", "", path.stem) or path.stem for path in sounds]
+    return [(stem if path.parent == folder else path.parent.name, path.resolve()) for stem, path in zip(stems, sounds)]
 
 
 def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
@@ -263,25 +263,22 @@ def marked_events(labeling: Labeling, *, pages: bool = False) -> Events:
     todo = set()
     for item in session.items.values():
         given = [one for one in session.answers(item.query) if not math.isnan(one.present)]
-        name, start = (f"{item.recording} {item.onset:g}-{item.offset:g} s", item.onset) if pages else (
-            item.recording, 0.0)  # fmt: skip
+        name = f"{item.recording} {item.onset:g}-{item.offset:g} s" if pages else item.recording
         if not given:
             todo.add(name)
-            if pages:
-                continue
-        lengths[name] = item.offset - item.onset if pages else labeling.recordings[name].length
+        if given or not pages:
+            lengths[name] = item.offset - item.onset if pages else labeling.recordings[name].length
         marks = np.array([mark for one in given for mark in session.marks(one)]).reshape(-1, 2)
         edges = np.unique(marks)
         middle = (edges[1:] + edges[:-1]) / 2
         said = ((marks[:, :1] <= middle) & (middle < marks[:, 1:])).sum(axis=0)
-        sure = np.column_stack((edges[:-1], edges[1:]))[2 * said > len(given)] - start
-        rows += [(name, a, b, item.label) for a, b in merge(sure).tolist()]
-    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
-    joined = [
-        (name, a, b, label) for (name, label), mine in frame.groupby(["recording", "label"], sort=False)
-        for a, b in merge(mine[["onset", "offset"]].to_numpy(float)).tolist()
-    ]  # fmt: skip
-    frame = pd.DataFrame(joined, columns=frame.columns).astype({"onset": float, "offset": float})
+        sure = np.column_stack((edges[:-1], edges[1:]))[2 * said > len(given)] - (item.onset if pages else 0.0)
+        rows += [(name, item.label, a, b) for a, b in sure.tolist()]
+    frame = pd.DataFrame(rows, columns=["recording", "label", "onset", "offset"])
+    joined = frame.groupby(["recording", "label"], sort=False)[["onset", "offset"]].apply(  # across pages, too
+        lambda mine: pd.DataFrame(merge(mine.to_numpy(float)), columns=["onset", "offset"])
+    )
+    frame = joined.reset_index()[frame.columns] if rows else frame.astype({"onset": float, "offset": float})
     events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
     events.recordings["annotated"] = [str(name) not in todo for name in events.recordings.index]
     return events

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
-from scipy.stats import beta, chi2
+from scipy.stats import beta
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.results import Condition, counted, hours, percent, seconds
@@ -22,12 +21,12 @@ from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
 from ...posterior.criterion import NUMBERS, CriterionPosterior
-from ...posterior.slips import Slips, slip_words
+from ...posterior.slips import Slips, agreement_with_others, odd_ones, slip_words
 from ...studies.audit.agreement import krippendorff_alpha
-from ...studies.queries.query_set import sense
+from ...studies.queries.query_set import SECONDS_PER_ANSWER, sense
 from .follow_up import BeliefSummary, repeated
 from .measurement import AnnotatorProfile
-from .session import Item, LabelingSession
+from .session import LabelingSession
 
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
@@ -41,10 +40,9 @@ WORDS = {
     "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
     "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
-LEAST_SHARED = 10  # segments that somebody answered with others before they may be called odd
-ODD = 0.02  # how often, by chance, anybody of a team is
+#: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
+AHEAD = (0.5, 2.4)
 MOST_SPLITS = 20  # segments in the list of those that split people
-_WHERE = ("recording", "onset", "offset", "label")
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
 
@@ -380,62 +378,29 @@ def _law(found: dict[str, Any]) -> str:
     return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
-def _agreement(sure: pd.DataFrame) -> pd.DataFrame:
-    """By annotator: how many segments others answered too, and the mean share of these who said the same."""
-    votes = sure.groupby("query")["present"].agg(["size", "sum"]).loc[sure["query"]].to_numpy(float).T
-    share = (np.where(sure["present"] == 1, votes[1], votes[0] - votes[1]) - 1) / np.maximum(votes[0] - 1, 1)
-    shared = sure.assign(share=share)[votes[0] > 1]
-    return shared.groupby("annotator")["share"].agg(["size", "mean"])
+def progress(session: LabelingSession, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
+    """How far this person is: answered, left, minutes left at their own pace, seconds per query.
 
-
-def odd_ones(sure: pd.DataFrame) -> dict[str, str]:
-    """Who is right less often than the middle one of the team, beyond chance, and how much they agree with the others.
-
-    One after the other, the oddest first and without those before, so that nobody is blamed for whom they were paired
-    with. Two people who differ are not told apart.
+    ``ahead``: how many answers of all people a method that follows them expects to need yet.
     """
-    odd: list[str] = []
-    while (name := _oddest(sure[~sure["annotator"].isin(odd)])) is not None:
-        odd.append(name)
-    others = _agreement(sure[~sure["annotator"].isin(odd)])
-    usually = percent((others["size"] * others["mean"]).sum() / max(1, others["size"].sum()))
-    found = {}
-    for name in odd:
-        mine = _agreement(sure[~sure["annotator"].isin(set(odd) - {name})]).reindex([name]).iloc[0]
-        alike = (
-            "none" if not mine["size"] > 0 else f"{percent(mine['mean'])} of {counted(int(mine['size']), 'segment')}"
-        )
-        found[name] = f"{name} agrees with the others on {alike}, these among each other on {usually}"
-    return found
-
-
-def _oddest(sure: pd.DataFrame) -> str | None:
-    """Who is most surely right less often than the middle one; None: nobody.
-
-    How often everybody is right and what the truth is follow from each other (Dawid and Skene's model with one rate per
-    person, by expectation maximisation); a person's answers are compared with what those of the others make likely.
-    """
-    shared = sure[sure.groupby("query")["present"].transform("size") > 1]
-    shared = shared[shared.groupby("annotator")["present"].transform("size") >= LEAST_SHARED]
-    query, person = (pd.factorize(shared[word])[0] for word in ("query", "annotator"))
-    names = shared["annotator"].unique()
-    if len(names) < 3:
-        return None
-    said, start = 2 * shared["present"].to_numpy() - 1, logit(np.clip(shared["present"].mean(), 0.02, 0.98))
-    right = np.full(len(names), 0.8)
-    for _ in range(50):
-        weight = logit(right)[person] * said
-        truth = (start + np.bincount(query, weight))[query]
-        hits = np.bincount(person, expit(said * truth))
-        right = np.clip((hits + 1.6) / (np.bincount(person) + 2), 0.02, 0.98)
-    others = expit(said * (truth - weight))
-    rates = np.linspace(0.02, 0.98, 97)
-    likely = np.log(np.outer(rates, others) + np.outer(1 - rates, 1 - others))
-    fit = np.array([np.bincount(person, row) for row in likely])  # by rate and person
-    usual = int(np.argmin(np.abs(rates - np.median(right))))
-    gain = np.where(fit.argmax(axis=0) < usual, fit.max(axis=0) - fit[usual], 0.0)
-    worst = int(np.argmax(gain))
-    return str(names[worst]) if chi2.sf(2 * gain[worst], 1) < ODD / len(names) else None
+    mine, waiting = session.answers_by(annotator), session.left(annotator)
+    answered, left = len(mine), len(waiting)
+    if session.together:  # segments, not rows
+        items = [session.items[one.query] for one in mine if one.query in session.items]
+        answered, left = (len({item.place for item in each}) for each in (items, waiting))
+    seconds = [one.seconds for one in mine[-50:] if one.seconds >= 0]
+    pace = float(np.median(seconds)) if seconds else None
+    most = left
+    if left and ahead is not None:
+        left, most = (max(left, round(ahead * x * session.votes / len(session.annotators))) for x in AHEAD)
+    seconds_left = (pace or SECONDS_PER_ANSWER) * left
+    if pace is None:
+        seconds_left += sum(item.offset - item.onset for item in waiting)
+    return {
+        "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
+        "seconds_per_query": pace, "is_expected": ahead is not None, "queries": len(session.items),
+        "can_undo": any(one.source == "label" for one in reversed(mine)), "follows_answers": session.more is not None,
+    }  # fmt: skip
 
 
 def summary(session: LabelingSession) -> dict[str, Any]:
@@ -445,10 +410,10 @@ def summary(session: LabelingSession) -> dict[str, Any]:
     alpha (Krippendorff's) is None where no two people answered the same query, or all said the same.
     """
     given = pd.DataFrame(
-        [(one.query, one.annotator, one.present, one.seconds) for one in session.all_answers()],
-        columns=["query", "annotator", "present", "seconds"],
+        [(one.annotator, one.present, one.seconds) for one in session.all_answers()],
+        columns=["annotator", "present", "seconds"],
     )
-    sure = given[given["present"].notna() & given["query"].isin(session.items)]
+    sure = answers_of(session).dropna(subset="present")
     odd = odd_ones(sure)
     rows = []
     for name in session.people:
@@ -458,38 +423,37 @@ def summary(session: LabelingSession) -> dict[str, Any]:
             "annotator": name, "answers": len(mine), "present": int((mine["present"] == 1).sum()),
             "absent": int((mine["present"] == 0).sum()), "unsure": int(mine["present"].isna().sum()),
             "seconds_per_query": None if mine["seconds"].isna().all() else float(mine["seconds"].median()),
-            "left": session.progress(name)["left"] if name in session.annotators else None, "compared": 0,
+            "left": progress(session, name)["left"] if name in session.annotators else None, "compared": 0,
             "lapse_rate": slips.numbers["lapse_rate"][0] if slips and slips.is_known else None, "odd": odd.get(name),
         }  # fmt: skip
-        among = _agreement(sure[~sure["annotator"].isin(odd.keys() - {name})])
+        among = agreement_with_others(sure[~sure["annotator"].isin(odd.keys() - {name})])
         if name in among.index:
             n, share = int(among["size"][name]), float(among["mean"][name])
-            ends = beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share)).tolist()
+            ends = np.asarray(beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share))).tolist()
             row |= {"compared": n, "agreement": share, "agreement_low": ends[0], "agreement_high": ends[1]}
         rows.append(row)
-    votes = sure.groupby("query")["present"].agg(["sum", "size"])
-    alpha = krippendorff_alpha(votes["sum"].to_numpy(float), votes["size"].to_numpy(float))
-    no, n = votes["size"] - votes["sum"], votes["size"]
-    pairs, alike = n * (n - 1) / 2, (votes["sum"] * (votes["sum"] - 1) + no * (no - 1)) / 2
-    where = pd.DataFrame([_where(session.items[query]) for query in votes.index], votes.index, list(_WHERE))
-    split = where.assign(present=votes["sum"], absent=no, query=votes.index)[np.minimum(votes["sum"], no) > 0]
-    split = split.iloc[np.argsort(-np.minimum(split["present"], split["absent"]).to_numpy(), kind="stable")]
-    by_class = pd.DataFrame({"label": where["label"], "pairs": pairs, "alike": alike}).groupby("label").sum()
+    votes = sure.groupby("query")["present"].agg(present="sum", said="size").assign(**{
+        "absent": lambda table: table["said"] - table["present"],
+        "pairs": lambda table: table["said"] * (table["said"] - 1) / 2,
+        "alike": lambda table: table["pairs"] - table["present"] * table["absent"],
+        "split": lambda table: table[["present", "absent"]].min(axis=1),
+    })  # fmt: skip
+    alpha = krippendorff_alpha(votes["present"].to_numpy(float), votes["said"].to_numpy(float))
+    votes = votes.join(sure.drop_duplicates("query").set_index("query")[list(_COLUMNS[:4])]).reset_index()
+    splits = votes[votes["split"] > 0].sort_values("split", ascending=False, kind="stable").head(MOST_SPLITS)
+    by_class = votes.groupby("label")[["pairs", "alike"]].sum()
+    pairs = float(by_class["pairs"].sum())
     return {
         "annotators": rows, "queries": len(session.items), "settled": sum(map(session.is_settled, session.items)),
-        "answers": len(given), "agreement": float(alike.sum() / pairs.sum()) if pairs.sum() else None,
-        "compared": int(pairs.sum()), "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
+        "answers": len(given), "agreement": float(by_class["alike"].sum()) / pairs if pairs else None,
+        "compared": int(pairs), "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
         "classes": [
             {"label": label, "compared": int(row["pairs"]), "agreement": row["alike"] / row["pairs"]}
             for label, row in by_class.iterrows() if row["pairs"] and len(by_class) > 1
         ],
-        "splits": split.head(MOST_SPLITS).to_dict("records"),
+        "splits": splits[[*_COLUMNS[:4], "present", "absent", "query"]].to_dict("records"),
         "bookmarks": [
-            {**dict(zip(_WHERE, _where(session.items[row["query"]]))), **row}
-            for row in session.bookmarks() if row["query"] in session.items
+            {word: getattr(item, word) for word in _COLUMNS[:4]} | row
+            for row in session.bookmarks() if (item := session.items.get(row["query"])) is not None
         ],
     }  # fmt: skip
-
-
-def _where(item: Item) -> tuple[str, float, float, str]:
-    return item.recording, item.onset, item.offset, item.label

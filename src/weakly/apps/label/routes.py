@@ -18,14 +18,14 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 
 from ...base.errors import InvalidInput, WeaklyError, optional
-from ...io.signals import channel_names
+from ...io.signals import channel_names, header
 from ...methods.base import Recording
 from ...model.intervals import merge
 from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
-from .live import QualityMonitor, sentences, summary
+from .live import QualityMonitor, progress, sentences, summary
 from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
 
@@ -82,19 +82,11 @@ class Tell(_Work):
         [], description="where events begin and end, in seconds of the recording, where people mark"
     )
 
-    def answers(self) -> dict[str, int | None]:
-        """By query."""
-        return {self.query: self.present}
-
 
 class Ticks(_Work):
     """The answers about all classes of a segment. The seconds of work stand with the first of them."""
 
     present: Annotated[dict[Query, Present], Field(min_length=1, max_length=500)]
-
-    def answers(self) -> dict[str, int | None]:
-        """By query."""
-        return self.present
 
 
 class Undo(_Told):
@@ -178,29 +170,31 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             )
         return found
 
-    async def annotator(who: Annotated[Person, Depends(person)]) -> str:
+    Anybody = Annotated[Person, Depends(person)]
+
+    async def annotator(who: Anybody) -> str:
         if who.annotator is None:
             raise HTTPException(403, "this link is the owner's; annotators have links of their own")
         if who.annotator in session.paused:
             raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
         return who.annotator
 
-    async def owner(who: Annotated[Person, Depends(person)]) -> Person:
+    async def owner(who: Anybody) -> Person:
         if not who.is_owner:
             raise HTTPException(403, "only the owner of the campaign sees this")
         return who
 
-    Who, Anybody = Annotated[str, Depends(annotator)], Annotated[Person, Depends(person)]
+    Who = Annotated[str, Depends(annotator)]
 
     def state(who: str, *, refresh: bool = True) -> dict[str, Any]:
         items = session.ask(who, refresh=refresh)
         said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
                 "has_targets": bool(labeling.live.goals)}  # fmt: skip
-        progress = session.progress(who, ahead=labeling.live.answers_left(session))
+        at = progress(session, who, ahead=labeling.live.answers_left(session))
         if labeling.measuring is not None:
-            progress["left"] = max(0, labeling.measuring - progress["answered"])
-            progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
-        return said | {"items": [shown(item, who) for item in items], "progress": progress}
+            at["left"] = max(0, labeling.measuring - at["answered"])
+            at["minutes_left"] = at["left"] * (at["seconds_per_query"] or 5.0) / 60
+        return said | {"items": [shown(item, who) for item in items], "progress": at}
 
     @cache
     def about(recording: str) -> dict[str, Any]:
@@ -208,7 +202,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         path = Path(labeling.recordings[recording].path or "")
         kind = media.kind_of(path)
         names = channel_names(path) if kind == "traces" else []
-        top, peak = (media.top_of(path), media.scale_of(path).peak) if kind == "sound" else (None, None)
+        top, peak = (header(path).sample_rate / 2000, media.scale_of(path).peak) if kind == "sound" else (None, None)
         return {"kind": kind, "top": top, "peak": peak, "channels": names[: media.MOST_TRACES],
                 "n_channels": len(names)}  # fmt: skip
 
@@ -244,7 +238,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
 
     @app.get(f"{API}/me")
-    async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+    async def me(who: Anybody) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
                 "measuring": labeling.measuring, "listen_for": labeling.listen_for,
@@ -285,7 +279,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             raise InvalidInput(
                 f"marks must lie in the segment from {item.onset:g} to {item.offset:g} s, got {wrong[0]}"
             )
-        return merge(np.clip(np.array(marks).reshape(-1, 2), item.onset, item.offset)).tolist()
+        return list(merge(np.clip(np.array(marks).reshape(-1, 2), item.onset, item.offset)).tolist())
 
     async def tell(said: Tell | Ticks, who: str) -> dict[str, Any]:
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
@@ -293,7 +287,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
         acts += [("mark", f"{a:.6f} {b:.6f}") for a, b in marks_of(said)]
         told = []
-        for k, (query, present) in enumerate(said.answers().items()):
+        answers = {said.query: said.present} if isinstance(said, Tell) else said.present
+        for k, (query, present) in enumerate(answers.items()):
             heard = [] if said.reviewed_seconds is None else [
                 ("reviewed", f"{0.0 if k else said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}")
             ]  # fmt: skip
@@ -380,7 +375,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return Response(media.sound(file_of(item), onset=onset, offset=offset, speed=speed), media_type="audio/wav")
 
     @app.get(f"{API}/guide/{{number}}", response_class=Response)
-    def guide(number: int, who: Annotated[Person, Depends(person)]) -> Response:
+    def guide(number: int, who: Anybody) -> Response:
         """One of the owner's sample sounds."""
         if not 0 <= number < len(labeling.samples):
             raise HTTPException(404, "there is no such sample")
@@ -428,7 +423,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return FileResponse(file_of(item))
 
     @app.get(f"{API}/live")
-    def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+    def live(who: Anybody) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
         session.refresh(if_stale=True)
         found = None if who.annotator is None else labeling.card(who.annotator)

@@ -8,7 +8,6 @@ server and a file that is brought by ``weakly answers`` all lead to the same nex
 from __future__ import annotations
 
 import secrets
-import statistics
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,11 +28,7 @@ from ...studies.queries.store import Answer, Store, StoreTrouble, same
 if TYPE_CHECKING:
     from .follow_up import FollowUp
 
-#: Seconds that an answer is expected to take besides listening, before any was given.
-FIRST_GUESS = 3.0
 MOST_NOTE = 2000  # characters
-#: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
-AHEAD = (0.5, 2.4)
 
 
 @dataclass(frozen=True)
@@ -195,10 +190,9 @@ class LabelingSession:
                 for row in self._cache.actions.values() if row.kind == "bookmark"
             ]  # fmt: skip
 
-    def count_acts(self, annotator: str, kind: str, queries: Iterable[str]) -> int:
-        """At how many of these queries this person did this."""
-        done = {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
-        return len(done & set(queries))
+    def done(self, annotator: str, kind: str) -> set[str]:
+        """The queries at which this person did this."""
+        return {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
 
     # What people do -----------------------------------------------------------------------------------------------
 
@@ -229,6 +223,12 @@ class LabelingSession:
                 if (annotator in given.get(each.query, ())) == is_answered and each.calibration == item.calibration
             ]  # fmt: skip
 
+    def left(self, annotator: str) -> list[Item]:
+        """What this person's own share holds yet."""
+        with self._lock:
+            still = self._open(annotator)
+            return [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
+
     def refresh(self, *, if_stale: bool = False) -> None:
         """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
         with self._lock:
@@ -238,10 +238,7 @@ class LabelingSession:
                     self._extend(connection, changed)
 
     def tell(self, annotator: str, **said: Any) -> bool:
-        """Take an answer, as :meth:`offer` is told; whether it is kept.
-
-        It is not if this person has another one to the same query already that it does not replace.
-        """
+        """Take an answer, as :meth:`offer` is told; whether it is kept: not if it would have to replace another."""
         return self.take(self.offer(annotator, **said))
 
     def offer(
@@ -251,8 +248,7 @@ class LabelingSession:
         """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait.
 
         ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
-        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
-        wait for the store at the same time go into one transaction.
+        ``acts``: (kind, detail) of what was done besides. Answers that wait at the same time go into one transaction.
         """
         name = f"{annotator}:{id}"
         answer = Answer(query, present, annotator, seconds, answered or _now(), "label", name)
@@ -361,34 +357,6 @@ class LabelingSession:
         if before is not None and any(getattr(before, word) != value for word, value in what.items()):
             raise _taken(name)
         return before is not None
-
-    def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
-        """How far this person is: answered, left, minutes left at their own pace, seconds per query.
-
-        ``ahead``: how many answers of all people a method that follows them expects to need yet.
-        """
-        with self._lock:
-            mine, still = self._cache.by_person.get(annotator, {}), self._open(annotator)
-            waiting = [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
-            answered, left = len(mine), len(waiting)
-            if self.together:  # segments, not rows
-                items = [self._cache.items[one.query] for one in mine.values() if one.query in self._cache.items]
-                answered, left = (len({item.place for item in each}) for each in (items, waiting))
-            seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
-            pace = statistics.median(seconds) if seconds else None
-            most = left
-            if left and ahead is not None:
-                left, most = (max(left, round(ahead * x * self.votes / len(self.annotators))) for x in AHEAD)
-            seconds_left = (pace or FIRST_GUESS) * left
-            if pace is None:
-                seconds_left += sum(item.offset - item.onset for item in still.own.values())
-            return {
-                "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
-                "seconds_per_query": pace,
-                "is_expected": ahead is not None,
-                "can_undo": any(one.source == "label" for one in reversed(mine.values())),
-                "follows_answers": self.more is not None, "queries": len(self._cache.items),
-            }  # fmt: skip
 
     # How it stays true --------------------------------------------------------------------------------------------
 
