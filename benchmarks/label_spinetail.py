@@ -139,12 +139,13 @@ def main(recording, annotations, label, way="", target="", shots=None):
                 0.001 * (inside(at, events) != inside(at, each)).sum() for each in (marked, likely)
             )
             stated = json.loads((folder / "quality.json").read_text())["labels"] or {}
+            stated = {word: round(value, 2) for word, value in stated.items() if value is not None}
             heard = (answers["offset"] - answers["onset"]).sum()
             hit = [((marked[:, 0] < b) & (marked[:, 1] > a)).any() for a, b in events]
             print(pd.Series({"method": name, "answers": len(answers), "listened": round(heard, 1), "active_seconds":
                              round(answers["seconds"].sum(), 1), "wrong_time": round(wrong, 2), "events_met":
                              f"{sum(hit)}/{len(hit)}", "wrong_time_inferred": round(wrong_inferred, 2),
-                             "stated": {word: round(value, 2) for word, value in stated.items()}}).to_dict(),
+                             "stated": stated}).to_dict(),
                   flush=True)  # fmt: skip
     finally:
         screen.quit()
