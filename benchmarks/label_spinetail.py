@@ -4,8 +4,10 @@
 
 The listener hears each segment to its end, knows the truth, and presses P where at least half of an event is in it.
 Fixed segments are as long as the plan says is best, which uses the true lengths. `information` is told nothing, a
-length that is twice too long, or the truth about lengths and rate; TARGET such as 'wrong_time<=1.5', else its own. A
-WAY is the beginning of a name of these. Beside the true wrong time stands what the page says of it.
+length that is twice too long, or the truth about lengths and rate; TARGET such as 'wrong_time<=1.5', else its own. By
+hand, all of it is heard once and a key is held during each event, pressed and released with a spread of 0.1 s (a fifth
+of a short event), as plans assume. A WAY is the beginning of a name of these. Beside the true wrong time stands what
+the page says of it.
 """
 
 import json
@@ -30,7 +32,15 @@ from weakly.model.intervals import merge
 
 _HEARD = """const s = document.getElementById('sound');
     return s.src && (s.ended || s.currentTime > s.duration - 0.05) ? s.src : null"""
+_HOLD = """const key = (kind) => document.dispatchEvent(new KeyboardEvent(kind, { key: 'p' }));
+    const marks = arguments[0], sound = document.getElementById('sound');
+    const look = () => { const at = sound.currentTime, mark = marks[0];
+        if (mark && !mark.down && at >= mark.on) { mark.down = true; key('keydown') }
+        if (mark && mark.down && at >= mark.off) { marks.shift(); key('keyup') }
+        if (marks.length && !sound.ended) setTimeout(look, 5) };
+    look();"""
 MOST = 200  # answers
+SPREAD = 0.1  # seconds of a mark, as plans assume
 FLAGS = "--headless=new --no-sandbox --disable-gpu --no-first-run --window-size=1100,760"
 
 
@@ -62,10 +72,19 @@ def labelled(recording, events, label, arguments, screen, shots=None):
     before = None
     while (items := client.ask()["items"]) and int(text("progress").split()[0]) < MOST:
         item, count = items[0], int(text("progress").split()[0])
+        if "--mark" in arguments:
+            spread = np.minimum(SPREAD, 0.2 * np.diff(events))
+            ends = events + spread * np.random.default_rng(count).standard_normal(events.shape) - item["onset"]
+            screen.execute_script(_HOLD, [{"on": on, "off": off} for on, off in np.sort(ends).tolist()])
         while before == (source := screen.execute_script(_HEARD)) or source is None:  # another sound, to its end
             time.sleep(0.01)
         before = source
         time.sleep(0.1)
+        if "--mark" in arguments:
+            press("\ue007")
+            while int(text("progress").split()[0]) == count:
+                time.sleep(0.01)
+            continue
         shared = np.minimum(events[:, 1], item["offset"]) - np.maximum(events[:, 0], item["onset"])
         if shots and count == 5:
             screen.save_screenshot(str(Path(shots) / "label.png"))
@@ -103,6 +122,7 @@ def main(recording, annotations, label, way="", target="", shots=None):
     ask = ["--target", target] if target else []
     ways = {
         "fixed": ["--segment-length", f"{best:.3f}", "--event-length", law],
+        "by hand": ["--mark", "--segment-length", f"{length:.3f}"],
         "information": ask,
         "twice the length": [*ask, "--event-length", f"{2 * mean:.3f}"],
         "lengths and rate": [*ask, "--event-length", law, "--event-rate", f"{rate:.4f}"],
@@ -112,18 +132,20 @@ def main(recording, annotations, label, way="", target="", shots=None):
         for name in [name for name in ways if name.startswith(way)]:
             folder = labelled(recording, events, label, ways[name], screen, shots if name == "information" else None)
             answers = wk.read_answers(folder / "answers.csv").to_frame()
+            files = ("events.csv", "events.csv" if name == "by hand" else "inferred.csv")
             marked, likely = (wk.read(folder / file, label=label).to_frame()[["onset", "offset"]].to_numpy(float)
-                              for file in ("events.csv", "inferred.csv"))  # fmt: skip
+                              for file in files)  # fmt: skip
             wrong, wrong_inferred = (
                 0.001 * (inside(at, events) != inside(at, each)).sum() for each in (marked, likely)
             )
-            stated = json.loads((folder / "quality.json").read_text())["labels"]
+            stated = json.loads((folder / "quality.json").read_text())["labels"] or {}
+            stated = {word: round(value, 2) for word, value in stated.items() if value is not None}
             heard = (answers["offset"] - answers["onset"]).sum()
             hit = [((marked[:, 0] < b) & (marked[:, 1] > a)).any() for a, b in events]
             print(pd.Series({"method": name, "answers": len(answers), "listened": round(heard, 1), "active_seconds":
                              round(answers["seconds"].sum(), 1), "wrong_time": round(wrong, 2), "events_met":
                              f"{sum(hit)}/{len(hit)}", "wrong_time_inferred": round(wrong_inferred, 2),
-                             "stated": {word: round(value, 2) for word, value in stated.items()}}).to_dict(),
+                             "stated": stated}).to_dict(),
                   flush=True)  # fmt: skip
     finally:
         screen.quit()

@@ -1,8 +1,11 @@
 """Twenty people label at once: errors, how long the next segment takes; agreement and posterior against a batch run.
 
     python benchmarks/label_team.py [people] [answers each] [mean pause in seconds] [database]
+    python benchmarks/label_team.py odd [seeds]
 
-Each person answers all segments over HTTP, with a criterion of their own, without a pause unless one is given.
+Each person answers all segments over HTTP, with a criterion of their own, without a pause unless one is given. With
+`odd`, three of twenty answer 100 segments each as nobody should (a coin, asleep half of the time, always P), each
+segment by two people: whom does the owner's page name?
 """
 
 import json
@@ -22,6 +25,8 @@ import pandas as pd
 
 import weakly as wk
 from weakly.apps.label import Client
+from weakly.apps.label.launch import open_campaign
+from weakly.apps.label.live import summary
 from weakly.io.soundscape import soundscape
 
 LAW, HEARS = "uniform:loc=0.5,scale=1", wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
@@ -115,6 +120,39 @@ def main(people=20, answers=500, pause=0.0, database=""):
     )
 
 
+def odd_team(seeds=5, *, people=20, each=100, votes=2):
+    """Whom the owner's page names, by seed, with the agreement of each."""
+    for seed in range(seeds):
+        rng, folder = np.random.default_rng(seed), Path(tempfile.mkdtemp())
+        scene = soundscape(people * each / votes, n_events=people * each // (4 * votes), event_length=(0.5, 1.5),
+                           least_gap=1.0, sample_rate=8000, rng=seed)  # fmt: skip
+        (folder / "in").mkdir()
+        scene.write(folder / "in" / "night.wav")
+        names = [f"p{k:02d}" for k in range(people)]
+        odd = dict(zip(rng.choice(names, 3, replace=False).tolist(), ("coin", "sleepy", "always P")))
+        made = open_campaign([folder / "in"], out=folder / "c", label="owl", segment_length=1.0, annotators=names,
+                             votes=votes)  # fmt: skip
+        lengths = scene.events[:, 1] - scene.events[:, 0]
+        for name in names:
+            criterion, slip = rng.uniform(0.35, 0.65), rng.uniform(0.01, 0.06)
+            for count in range(each):
+                item = made.session.ask(name, most=1)[0]
+                shared = np.minimum(scene.events[:, 1], item.offset) - np.maximum(scene.events[:, 0], item.onset)
+                says = bool((shared >= criterion * lengths).any()) != (rng.random() < slip)
+                if odd.get(name) == "coin" or (odd.get(name) == "sleepy" and rng.random() < 0.5):
+                    says = bool(rng.random() < 0.5)
+                says = says or odd.get(name) == "always P"
+                made.session.tell(name, query=item.query, present=float(says), id=f"answer-{count:04d}", seconds=1.0)
+        found = summary(made.session)
+        named = {row["annotator"] for row in found["annotators"] if row["odd"]}
+        missed = sorted(word for name, word in odd.items() if name not in named)
+        print({"seed": seed, "named": sorted(odd.get(name, name) for name in named), "missed": missed}, flush=True)
+        print("  ", *found["odd"], sep="\n  ", flush=True)
+
+
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(*map(int, given[:2]), *map(float, given[2:3]), *given[3:4])
+    if given[:1] == ["odd"]:
+        odd_team(*map(int, given[1:2]))
+    else:
+        main(*map(int, given[:2]), *map(float, given[2:3]), *given[3:4])

@@ -38,8 +38,8 @@ from starlette.testclient import TestClient
 
 import weakly as wk
 from weakly.apps.label import AnnotatorProfile, Client, media
-from weakly.apps.label.launch import open_campaign, open_measurement, serve
-from weakly.apps.label.live import sentences, targets
+from weakly.apps.label.launch import marked_events, open_campaign, open_measurement, serve
+from weakly.apps.label.live import progress, sentences, targets
 from weakly.apps.label.measurement import posterior_of
 from weakly.apps.label.routes import create_app
 from weakly.base.errors import InvalidInput
@@ -48,6 +48,7 @@ from weakly.io.soundscape import soundscape
 from weakly.methods.information import Information
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
+from weakly.posterior.slips import odd_ones
 from weakly.studies.queries.store import Store, StoreTrouble
 
 BASE = "http://127.0.0.1:8765"
@@ -1673,7 +1674,7 @@ def test_what_is_left_is_what_a_fresh_look_finds(recordings, tmp_path):
             fresh = opened(recordings, tmp_path / "c", **how).session
             for one in fresh.annotators:
                 assert made.session.ask(one, most=99) == fresh.ask(one, most=99)
-                assert made.session.progress(one) == fresh.progress(one)
+                assert progress(made.session, one) == progress(fresh, one)
                 assert repr(made.session.answers_by(one)) == repr(fresh.answers_by(one))  # NaN seconds are no equals
 
 
@@ -2008,3 +2009,147 @@ class TestTogether:
         with pytest.raises(InvalidInput, match="leave out --repeats"):
             opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, repeats=0.1)
         assert not (tmp_path / "c").exists()
+
+
+class TestMarking:
+    def mark(self, page, item, marks, id, **more):
+        return page.post("/api/1/tell", json={"query": item["query"], "present": int(bool(marks)), "marks": marks,
+                                              "id": id, **more})  # fmt: skip
+
+    def test_marks_become_strong_labels_and_a_pilot(self, recordings, tmp_path):
+        """All of one recording is marked and half of the other: the pilot holds what was marked; a plan reads it."""
+        how = {"method": "by_hand", "segment_length": 6.0, "in_order": True}
+        made = opened(recordings, tmp_path / "c", **how)
+        known = wk.read(recordings / "known.tsv").to_frame()
+        page = web(made)
+        assert page.get("/api/1/me").json()["marking"]
+        for k in range(3):
+            item = page.get("/api/1/ask").json()["items"][0]
+            assert item["offset"] - item["onset"] == 6
+            mine = known[known["recording"] == item["recording"]]
+            inside = mine[(mine["offset"] > item["onset"]) & (mine["onset"] < item["offset"])]
+            marks = np.clip(inside[["onset", "offset"]].to_numpy(), item["onset"], item["offset"]).tolist()
+            assert self.mark(page, item, marks, f"marks-{k:04d}", seconds=20.0).json()["kept"]
+        labels = made.export()[0].parent
+        strong = wk.read(labels / "events.csv").to_frame()
+        first = known[known["recording"] == "night_0.wav"]
+        found = strong[strong["recording"] == "night_0.wav"]  # an event across two pages is one again
+        assert found[["onset", "offset"]].to_numpy() == pytest.approx(first[["onset", "offset"]].to_numpy(), abs=1e-4)
+        pilot = wk.read(labels / "pilot.csv")
+        assert pilot.extents.tolist() == [6, 6, 6]
+        assert made.live.spent(made.session)["minutes"] == pytest.approx(1)
+        assert run(["plan", str(labels / "pilot.csv"), "--out", str(tmp_path / "plan")]) == 0
+
+    def test_people_who_differ_are_counted(self, recordings, tmp_path):
+        how = {"method": "by_hand", "segment_length": 6.0, "annotators": ["ana", "ben", "cem"], "votes": 3}
+        made = opened(recordings, tmp_path / "c", **how)
+        given = {"ana": [[1.0, 2.0]], "ben": [[1.5, 2.5]], "cem": [[4.0, 5.0]]}
+        for name, marks in given.items():
+            page = web(made, made.access.token(name))
+            item = page.get("/api/1/ask").json()["items"][0]
+            self.mark(page, item, [[a + item["onset"], b + item["onset"]] for a, b in marks], f"marks-{name}-1")
+        found = marked_events(made).to_frame()
+        assert (found[["onset", "offset"]].to_numpy() - item["onset"]).tolist() == [[1.5, 2.0]]
+
+    def test_a_correction_replaces_the_marks(self, recordings, tmp_path):
+        page = web(made := opened(recordings, tmp_path / "c", method="by_hand", segment_length=6.0, in_order=True))
+        item = page.get("/api/1/ask").json()["items"][0]
+        self.mark(page, item, [[1, 2], [1.5, 3], [4, 5]], "marks-0001")
+        assert page.get(f"/api/1/item/{item['query']}").json()["marks"] == [[1, 3], [4, 5]]
+        self.mark(page, item, [[2, 3]], "marks-0002", replaces=True)
+        assert marked_events(made).to_frame()[["onset", "offset"]].to_numpy().tolist() == [[2, 3]]
+
+    @pytest.mark.parametrize(
+        ("marks", "present", "words"),
+        [([[5, 7]], 1, "must lie in the segment from 0 to 6"), ([[2, 1]], 1, "must lie"), ([], 1, "0 marks"),
+         ([[1, 2]], 0, "present means marked"), ([[1, float("1e300")]], 1, "less than or equal")],
+    )  # fmt: skip
+    def test_other_marks_are_refused(self, recordings, tmp_path, marks, present, words):
+        page = web(made := opened(recordings, tmp_path / "c", method="by_hand", segment_length=6.0, in_order=True))
+        body = {"query": first(page), "present": present, "marks": marks, "id": "marks-0001"}
+        said = page.post("/api/1/tell", json=body)
+        assert said.status_code == 422
+        assert words in said.json()["message"]
+        assert rows(made, "answers") == []
+
+    def test_other_campaigns_take_no_marks(self, recordings, tmp_path):
+        page = web(opened(recordings, tmp_path / "c"))
+        said = page.post(
+            "/api/1/tell", json={"query": first(page), "present": 1, "marks": [[1, 2]], "id": "marks-0001"}
+        )
+        assert "weakly label --mark" in said.json()["message"]
+
+
+def crowd(seed, *, people=20, each=100, votes=2):
+    """Answers of a team, three of whom are odd: a coin, somebody asleep half of the time, and always P."""
+    rng = np.random.default_rng(seed)
+    odd = {"coin": 3, "sleepy": 4 if votes > 2 else 6, "always P": 11}
+    names = [next((word for word, place in odd.items() if place == k), f"person {k}") for k in range(people)]
+    rows = []
+    for query in range(people * each // votes):
+        truth = rng.random() < 0.3
+        for name in (names[(query + k) % people] for k in range(votes)):  # as the session shares segments out
+            says = truth != (rng.random() < 0.07)
+            if name == "coin" or (name == "sleepy" and rng.random() < 0.5):
+                says = rng.random() < 0.5
+            rows.append((f"q{query}", name, float(says or name == "always P")))
+    return pd.DataFrame(rows, columns=["query", "annotator", "present"]), set(odd)
+
+
+class TestOwner:
+    @pytest.mark.parametrize(("votes", "least"), [(2, 7), (3, 9)])
+    def test_three_odd_ones_of_twenty_are_named_and_nobody_else(self, votes, least):
+        """Half asleep was named in 43 (two votes) and 49 of 50 teams, the others in all; one of 850 for nothing."""
+        named = [set(odd_ones(crowd(seed, votes=votes)[0])) for seed in range(10)]
+        assert all(each >= {"coin", "always P"} for each in named)
+        assert sum("sleepy" in each for each in named) >= least
+        assert sum(len(each - crowd(0)[1]) for each in named) <= 1
+
+    def test_nobody_is_named_where_nobody_is_odd_or_two_differ(self):
+        named = 0
+        for seed in range(10):
+            given, odd = crowd(seed)
+            named += len(odd_ones(given[~given["annotator"].isin(odd)]))
+            assert odd_ones(given[given["annotator"].isin(["coin", "person 2"])]) == {}
+        assert named <= 1
+
+    def test_the_owner_sees_who_is_odd_and_what_splits_people(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, annotators=["ana", "ben", "cem"], votes=3)
+        for k, query in enumerate(list(made.session.items)):
+            for name in made.session.annotators:
+                said = float(k % 2 == (0 if name != "cem" else k % 3 == 0))
+                made.session.tell(name, query=query, present=said, id=f"answer-{k:04d}", seconds=2.0)
+        page = web(made, made.access.token(None))
+        team = page.get("/api/1/team").json()
+        assert [text.split()[0] for text in team["odd"]] == ["cem"]
+        ana, _, cem = team["annotators"]
+        assert ana["agreement"] == 1  # with those who are not odd
+        assert ana["agreement_low"] < 1
+        assert cem["agreement_high"] < 0.9
+        assert ana["left"] == 0
+        assert ana["seconds_per_query"] == 2
+        worst = team["splits"][0]
+        assert {worst["present"], worst["absent"]} == {1, 2}
+        assert page.get(f"/api/1/sound/{worst['query']}").status_code == 200  # and plays it
+        assert web(made, made.access.token("ana")).get("/api/1/team").status_code == 403
+        made.session.remark("ana", query=worst["query"], kind="bookmark", note="why?", id="bookmark-1")
+        row = page.get("/api/1/team").json()["bookmarks"][0]
+        assert (row["recording"], row["onset"], row["note"]) == (worst["recording"], worst["onset"], "why?")
+
+    def test_a_person_is_paused_goes_on_and_is_withdrawn(self, recordings, tmp_path):
+        made = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])
+        owner, ana = web(made, made.access.token(None)), web(made, made.access.token("ana"))
+        query = first(ana)
+        said = owner.post("/api/1/member", json={"annotator": "ana", "state": "paused"}).json()
+        assert said["links"] == {"ana": "paused", "ben": "working"}
+        assert "paused your link" in ana.get("/api/1/ask").json()["message"]
+        assert tell(ana, query, 1).status_code == 403
+        again = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # another server knows
+        assert web(again, again.access.token("ana")).get("/api/1/ask").status_code == 403
+        owner.post("/api/1/member", json={"annotator": "ana", "state": "working"})
+        assert tell(ana, query, 1).json()["kept"]
+        owner.post("/api/1/member", json={"annotator": "ana", "state": "withdrawn"})
+        assert ana.get("/api/1/ask").status_code == 401
+        assert owner.post("/api/1/member", json={"annotator": "eve", "state": "paused"}).status_code == 404
+        ben = web(made, made.access.token("ben"))
+        assert ben.post("/api/1/member", json={"annotator": "ana", "state": "working"}).status_code == 403

@@ -610,6 +610,7 @@ def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     for count in range(20):
         desk.ready()
         desk.until(desk.heard)
+        time.sleep(0.2)  # nobody answers sooner after a sound, and the card knows
         with contextlib.closing(sqlite3.connect(desk.store)) as db:
             asked = "select query, event_fraction from queries order by number desc limit 1"
             _, fraction = db.execute(asked).fetchone()
@@ -850,3 +851,43 @@ def test_twelve_classes_at_once(label, recordings, desk):
     desk.press(Keys.ENTER)
     desk.until(lambda: desk.shows("finished"))
     assert desk.fetched("mine")[1]["answers"][0]["classes"][1]["present"] == 1
+
+
+def test_marking_by_holding_a_key_and_by_dragging(label, recordings, desk, tmp_path):
+    (line,) = label(str(recordings), "--label", "owl", "--mark", "--minutes", "30", "--in-order")
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    desk.until(lambda: desk.sound()[1] > 0.5)
+    hand = ActionChains(desk.browser)
+    hand.key_down("p").perform()
+    start = desk.sound()[1]
+    desk.until(lambda: desk.sound()[1] > start + 0.5)
+    hand.key_up("p").perform()
+    end = desk.sound()[1]
+    desk.drag("screen", (0.6, 0.5), (0.7, 0.5))
+    desk.drag("screen", (0.7, 0.5), (0.8, 0.5))  # its edge
+    assert len(desk.browser.find_elements(By.CSS_SELECTOR, "#marked button")) == 2
+    assert desk.accessible() == []
+    desk.press(Keys.ENTER)
+    desk.until(lambda: desk.answered() == 1)
+    desk.ready()
+    desk.press(Keys.ENTER)
+    desk.until(lambda: "there is nothing" in desk.text("toast"))
+    desk.press("a")
+    desk.until(lambda: desk.shows("finished"))
+    assert [row["present"] for row in desk.held()] == [1, 0]
+    marks = [[*map(float, row["detail"].split())] for row in desk.held("actions") if row["kind"] == "mark"]
+    assert marks[0] == pytest.approx([start, end], abs=0.25)
+    assert marks[1] == pytest.approx([2.7, 3.6], abs=0.03)
+    desk.press("z")
+    desk.until(lambda: not desk.shows("finished"))
+    desk.answer("a")
+    desk.until(lambda: desk.shows("export"))
+    desk.browser.find_element(By.ID, "export").click()
+    desk.until(lambda: "pilot.csv" in desk.text("written"))
+    assert desk.text("written").count("answers.csv") == 1
+    events = [line.split("\t") for line in (tmp_path / "c" / "labels" / "strong.tsv").read_text().splitlines()[1:]]
+    assert [(name, float(a), float(b)) for name, a, b, _ in events if a] == [
+        ("night_0.wav", *(pytest.approx(end, abs=1e-4) for end in mark)) for mark in marks
+    ]

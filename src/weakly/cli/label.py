@@ -30,6 +30,8 @@ Examples:
 
   weakly label recordings/ --label owl,fox,rain --together --segment-length 3
 
+  weakly label recordings/ --label owl --mark --minutes 30
+
   weakly label recordings/ --plan plan/plan.json --choice best
 
   weakly label recordings/ --label owl --segment-length 3 --annotators ana,ben --votes 2 --host 0.0.0.0
@@ -52,9 +54,10 @@ _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
     "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
     "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float), "instructions": str,
-    "samples": str, "together": bool,
+    "samples": str, "together": bool, "minutes": (int, float),
 }  # fmt: skip
 _PATHS = ("events", "samples")
+PAGE = 30.0  # seconds that are marked at a time
 MOST_INSTRUCTIONS = 50_000
 
 
@@ -82,6 +85,10 @@ def label(
     events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
     calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
+    mark: bool = option(
+        "Mark where events begin and end, page by page (--segment-length, else 30 s).", False, "--mark"
+    ),
+    minutes: float = option("Say after so many minutes of work that you may stop: a pilot.", min=0.1),
     together: bool = option("Ask about all classes of a segment at once: tick what you hear.", False, "--together"),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
     seed: int = option("For the calibration items.", 0, min=0),
@@ -194,11 +201,16 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     """The campaign; without a length or a method, what tells most is asked."""
     from ..apps.label.launch import open_campaign
     from ..apps.label.live import targets
-    from ..methods import METHODS
     from ..model.cost import Cost
     from ..model.lengths import Lengths
 
     goals = targets(told.target)
+    if told.minutes is not None:
+        goals += targets(f"minutes<={told.minutes:g}")
+    if told.mark:
+        if told.method not in (None, "by_hand"):
+            raise InvalidInput(f"mark is the method by_hand: leave out --method {told.method}")
+        told.method, told.segment_length = "by_hand", PAGE if told.segment_length is None else told.segment_length
     plain = "windows" if told.hop is not None else "fixed"
     lengthless = told.segment_length is None and told.queries_per_recording is None
     method = told.method or ("information" if lengthless else plain)
@@ -217,14 +229,18 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         from ..studies.queries.query_set import from_plan
 
         chosen = from_plan(told.plan, told.choice)
-        if METHODS[chosen["method"]].is_strong:
+        if chosen["method"] == "screening":
             raise InvalidInput(
-                f"choice {chosen['role']!r} of the plan is {chosen['name']}, in Audacity, Raven or Label Studio; here "
-                "--choice plain or best"
+                f"choice {chosen['role']!r} of the plan is {chosen['name']}: screen with --method fixed, then --mark"
             )
-        if told.method is not None or not lengthless:
+        if (told.method is not None or not lengthless) and not told.mark:
             raise InvalidInput("the plan says the method and its lengths: give --plan or these, not both")
-        how = {"plan": told.plan, "choice": told.choice, "sample_rate": told.sample_rate}
+        if chosen["method"] == "by_hand":
+            how |= {"method": "by_hand", "segment_length": told.segment_length or PAGE}
+        elif told.mark:
+            raise InvalidInput(f"choice {chosen['role']!r} of the plan is {chosen['name']}, and --mark marks by hand")
+        else:
+            how = {"plan": told.plan, "choice": told.choice, "sample_rate": told.sample_rate}
         told.name = told.name if told.name != "event" else chosen["label"] or "event"
     priced = told.per_second is not None or told.per_query is not None
     cost = Cost(per_second=told.per_second, per_query=told.per_query, currency=told.currency) if priced else None

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..base.symbols import check
 from ..model.intervals import Intervals, fixed_segments, merge
-from .base import AnswerHistory, Method, Recording, Words, required, size, unasked
+from .base import AnswerHistory, Labels, Method, Recording, Words, required, size, unasked
 from .fixed import Fixed, Placed
 from .model import B, Floats, R, Sums
 
@@ -36,11 +36,12 @@ class ByHand(Method):
     """Everything heard once, and every event that is heard marked where it begins and ends.
 
     ``mark_spread`` is the standard deviation of a mark in seconds, ``miss_rate`` the share of events that are missed
-    (left out, the lapse rate of those who answer).
+    (left out, the lapse rate of those who answer); ``page`` the seconds that are marked at a time (left out, all).
     """
 
     mark_spread: float = MARK_SPREAD
     miss_rate: float | None = None
+    page: float | None = field(default=None, compare=False)
     name: ClassVar[str] = "by_hand"
     planned: ClassVar[str] = "always"
     is_strong: ClassVar[bool] = True
@@ -54,12 +55,18 @@ class ByHand(Method):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> ByHand:
-        """Nothing needs to be told."""
-        return cls()
+        """Nothing needs to be told; segment_length is that of a page."""
+        return cls(page=settings.get("segment_length"))
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
-        """The whole recording."""
-        return unasked(asked, np.array([[0.0, recording.length]]))
+        """The whole recording, page by page."""
+        length = recording.length if self.page is None else self.page
+        return unasked(asked, fixed_segments(recording_length=recording.length, segment_length=length))
+
+    def labels(self, recording: Recording, asked: AnswerHistory) -> Labels:
+        """What is absent; where events are in a present stretch, only its marks tell."""
+        found = super().labels(recording, asked)
+        return Labels(found.segments, np.where(found.present == 1, np.nan, found.present))
 
     def words(self) -> Words:
         """How people say it."""

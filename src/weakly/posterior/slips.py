@@ -1,4 +1,5 @@
-r"""What segments that one person answered more than once tell of that person: guesses, lapses, stickiness, drift.
+r"""What segments that one person answered more than once tell of that person: guesses, lapses, stickiness, drift;
+and what others' answers tell of how often somebody is right.
 
 A segment satisfies the person's criterion (with chance p) or not; the answer is present with chance :math:`1 - \ell` or
 :math:`g`, moved by a drift on the logit from the first answer to the last, or it is the answer before with chance s.
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, logit
+from scipy.stats import chi2
 
-from ..base.results import percent
+from ..base.results import counted, percent
 from .law import cells
 
 _SHARES = expit(np.linspace(-5.0, 2.5, 16))  # of the segments that satisfy the criterion
@@ -23,6 +26,8 @@ _STICKY = np.array([0.0, 0.05, 0.12, 0.22, 0.35, 0.5])
 _IF_STICKY = np.array([0.6, 0.12, 0.1, 0.08, 0.06, 0.04])  # how likely each is beforehand
 _DRIFT = np.array([-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0])
 _KNOWN = 0.35  # the widest interval of lapses that tells them
+_LEAST = 10  # segments that somebody answered with others before they may be called odd
+_ODD = 0.02  # how often, by chance, anybody of a team is
 NAMES = ("guess_rate", "lapse_rate", "stickiness", "drift")
 
 
@@ -109,3 +114,62 @@ def slip_words(row: dict[str, Any]) -> str:
     if row["drift_low"] > 0 or row["drift_high"] < 0:
         text += f"; present is said {'more' if row['drift'] > 0 else 'less'} often as time goes on"
     return text
+
+
+def agreement_with_others(sure: pd.DataFrame) -> pd.DataFrame:
+    """By annotator: how many segments others answered too, and the mean share of these who said the same."""
+    votes = sure.groupby("query")["present"].agg(["size", "sum"]).loc[sure["query"]].to_numpy(float).T
+    share = (np.where(sure["present"] == 1, votes[1], votes[0] - votes[1]) - 1) / np.maximum(votes[0] - 1, 1)
+    shared = sure.assign(share=share)[votes[0] > 1]
+    found: pd.DataFrame = shared.groupby("annotator")["share"].agg(["size", "mean"])
+    return found
+
+
+def odd_ones(sure: pd.DataFrame) -> dict[str, str]:
+    """Who is right less often than the middle one of the team, beyond chance, and how much they agree with the others.
+
+    One after the other, the oddest first and without those before, so that nobody is blamed for whom they were paired
+    with. Two people who differ are not told apart.
+    """
+    odd: list[str] = []
+    while (name := _oddest(sure[~sure["annotator"].isin(odd)])) is not None:
+        odd.append(name)
+    others = agreement_with_others(sure[~sure["annotator"].isin(odd)])
+    usually = percent((others["size"] * others["mean"]).sum() / max(1, others["size"].sum()))
+    found = {}
+    for name in odd:
+        mine = agreement_with_others(sure[~sure["annotator"].isin(set(odd) - {name})]).reindex([name]).iloc[0]
+        alike = (
+            "none" if not mine["size"] > 0 else f"{percent(mine['mean'])} of {counted(int(mine['size']), 'segment')}"
+        )
+        found[name] = f"{name} agrees with the others on {alike}, these among each other on {usually}"
+    return found
+
+
+def _oddest(sure: pd.DataFrame) -> str | None:
+    """Who is most surely right less often than the middle one; None: nobody.
+
+    How often everybody is right and what the truth is follow from each other (Dawid and Skene's model with one rate per
+    person, by expectation maximisation); a person's answers are compared with what those of the others make likely.
+    """
+    shared = sure[sure.groupby("query")["present"].transform("size") > 1]
+    shared = shared[shared.groupby("annotator")["present"].transform("size") >= _LEAST]
+    query, person = (pd.factorize(shared[word])[0] for word in ("query", "annotator"))
+    names = shared["annotator"].unique()
+    if len(names) < 3:
+        return None
+    said, start = 2 * shared["present"].to_numpy() - 1, logit(np.clip(shared["present"].mean(), 0.02, 0.98))
+    right = np.full(len(names), 0.8)
+    for _ in range(50):
+        weight = logit(right)[person] * said
+        truth = (start + np.bincount(query, weight))[query]
+        hits = np.bincount(person, expit(said * truth))
+        right = np.clip((hits + 1.6) / (np.bincount(person) + 2), 0.02, 0.98)
+    others = expit(said * (truth - weight))
+    rates = np.linspace(0.02, 0.98, 97)
+    likely = np.log(np.outer(rates, others) + np.outer(1 - rates, 1 - others))
+    fit = np.array([np.bincount(person, row) for row in likely])  # by rate and person
+    usual = int(np.argmin(np.abs(rates - np.median(right))))
+    gain = np.where(fit.argmax(axis=0) < usual, fit.max(axis=0) - fit[usual], 0.0)
+    worst = int(np.argmax(gain))
+    return str(names[worst]) if chi2.sf(2 * gain[worst], 1) < _ODD / len(names) else None

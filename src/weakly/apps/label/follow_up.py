@@ -60,23 +60,11 @@ class AdaptiveFollowUp:
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The method's next queries: in the recordings of these ones, or wherever they tell most."""
         rows: list[dict[str, Any]] = []
-        if session.together and isinstance(self.method, Information):
-            return self._together(session, self.method)
         if self.method.learns:
-            for label in sorted({session.items[query].label for query in queries}):
-                campaign = self.campaign(session, label)
-                method, n = self.method.among(campaign), len(session.annotators) + 1  # and one to load meanwhile
-                mine = [
-                    dict(zip(COLUMNS, row)) for one, segments in method.queue(campaign, n)
-                    for row in rows_of(method, one, label, campaign[one.name][1], segments)
-                ]  # fmt: skip
-                back = {
-                    item.query for item in session.items.values()
-                    if item.label == label and session.was_taken_back(item.query) and not session.is_settled(item.query)
-                }  # fmt: skip
-                self._wanted[("", label)] = back | {row["query"] for row in mine}
-                rows += mine
-            return rows
+            labels = list(dict.fromkeys(item.label for item in session.items.values()))
+            new = {session.items[query].label for query in queries}
+            groups = [labels] if session.together else [[label] for label in sorted(new)]
+            return [row for group in groups for row in self._best(session, group)]
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
         for name, label in sorted(places):
             asked = [
@@ -91,31 +79,31 @@ class AdaptiveFollowUp:
             rows += mine
         return rows
 
-    def _together(self, session: LabelingSession, method: Information) -> list[dict[str, Any]]:
-        """The segments whose answers about all classes tell most, each asked about every class.
+    def _best(self, session: LabelingSession, labels: list[str]) -> list[dict[str, Any]]:
+        """What a method that learns asks now about these classes at once.
 
-        What any class would ask by itself is compared by the sum over classes of what it tells for its cost.
+        What any of several classes would ask is compared by the sum over them of what it tells for its cost.
         """
-        labels = list(dict.fromkeys(item.label for item in session.items.values()))
         each = {label: self.campaign(session, label) for label in labels}
-        how = {label: method.among(each[label]) for label in labels}
-        n = len(session.annotators) + 1
-        proposed: dict[tuple[str, float, float], float] = {}
-        for label in labels:
-            for one, segments in how[label].queue(each[label], n):
-                proposed |= {(one.name, a, b): 0.0 for a, b in segments.tolist()}
-        for name, a, b in proposed:
-            proposed[(name, a, b)] = sum(how[label].gain(*each[label][name], (a, b)) for label in labels)
-        best = sorted(proposed, key=lambda place: -proposed[place])[:n]
+        how: dict[str, Any] = {label: self.method.among(each[label]) for label in labels}
+        n = len(session.annotators) + 1  # and one to load meanwhile
+        places = list(dict.fromkeys(
+            (one.name, a, b) for label in labels for one, segments in how[label].queue(each[label], n)
+            for a, b in segments.tolist()
+        ))  # fmt: skip
+        if len(labels) > 1:
+            gains = {place: sum(how[label].gain(*each[label][place[0]], place[1:]) for label in labels)
+                     for place in places}  # fmt: skip
+            places = sorted(places, key=lambda place: -gains[place])[:n]
         rows = [
-            dict(zip(COLUMNS, row)) for name, a, b in best for label in labels
+            dict(zip(COLUMNS, row)) for name, a, b in places for label in labels
             for row in rows_of(how[label], self.recordings[name], label, each[label][name][1], np.array([[a, b]]))
         ]  # fmt: skip
         back = {
             item.query for item in session.items.values()
-            if session.was_taken_back(item.query) and not session.is_settled(item.query)
+            if item.label in labels and session.was_taken_back(item.query) and not session.is_settled(item.query)
         }  # fmt: skip
-        self._wanted[("", "")] = back | {row["query"] for row in rows}
+        self._wanted[("", labels[0])] = back | {row["query"] for row in rows}
         return rows
 
     def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:

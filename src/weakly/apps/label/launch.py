@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
@@ -23,6 +24,7 @@ from ...methods.base import Recording
 from ...methods.information import Information
 from ...model.answers import Answers
 from ...model.events import Events
+from ...model.intervals import merge
 from ...studies.audit.auditor import audit
 from ...studies.queries.campaign import Campaign
 from ...studies.queries.exchange import collect
@@ -117,6 +119,7 @@ def open_campaign(
             own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
             made.recordings = with_events(known, events, own_label)
         made.live.card = made.card
+        made.is_marking = method.is_strong
         made.instructions, made.samples = instructions, samples_of(samples, folders)
         made.export = lambda: export(made, campaign, events)
         return made
@@ -134,8 +137,8 @@ def samples_of(folder: Path | None, folders: media.Folders) -> list[tuple[str, P
         if not folders.holds(path):
             raise InvalidInput(f"samples: {path} is in no folder that you named; name it again: --samples {folder}")
         header(path)
-    name = lambda path: re.sub(r"[ _-]*\d*$", "", path.stem) if path.parent == folder else path.parent.name  # noqa: E731
-    return [(name(path) or path.stem, path.resolve()) for path in sounds]
+    stems = [re.sub(r"[ _-]*\d*$", "", path.stem) or path.stem for path in sounds]
+    return [(stem if path.parent == folder else path.parent.name, path.resolve()) for stem, path in zip(stems, sounds)]
 
 
 def _refuse_others(known: Mapping[str, Recording], folders: media.Folders) -> None:
@@ -238,11 +241,47 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     ]
     found = replace(found, answers=Answers(frame, found.answers.recordings))
     folder = campaign.folder / LABELS
-    paths = now.write_labels(now.labels(found), found, folder)
+    marked = marked_events(labeling) if labeling.is_marking else None
+    paths = now.write_labels(now.labels(found) if marked is None else marked, found, folder)
+    if marked is not None:
+        paths.append(folder / "pilot.csv")
+        write(marked_events(labeling, pages=True), paths[-1], format="csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
         paths += [*_write_inference(labeling, folder), *_write_cards(labeling, folder)]
         return paths + _write_audit(found.answers, events, folder)
+
+
+def marked_events(labeling: Labeling, *, pages: bool = False) -> Events:
+    """The events that were marked: moments that more than half of those say so who were sure about their segment.
+
+    A recording is annotated if all of it was; ``pages``: each marked segment is a recording of its own, as a plan needs
+    it where only some are marked.
+    """
+    session, rows = labeling.session, []
+    lengths: dict[str, float] = {}
+    todo = set()
+    for item in session.items.values():
+        given = [one for one in session.answers(item.query) if not math.isnan(one.present)]
+        name = f"{item.recording} {item.onset:g}-{item.offset:g} s" if pages else item.recording
+        if not given:
+            todo.add(name)
+        if given or not pages:
+            lengths[name] = item.offset - item.onset if pages else labeling.recordings[name].length
+        marks = np.array([mark for one in given for mark in session.marks(one)]).reshape(-1, 2)
+        edges = np.unique(marks)
+        middle = (edges[1:] + edges[:-1]) / 2
+        said = ((marks[:, :1] <= middle) & (middle < marks[:, 1:])).sum(axis=0)
+        sure = np.column_stack((edges[:-1], edges[1:]))[2 * said > len(given)] - (item.onset if pages else 0.0)
+        rows += [(name, item.label, a, b) for a, b in sure.tolist()]
+    frame = pd.DataFrame(rows, columns=["recording", "label", "onset", "offset"])
+    joined = frame.groupby(["recording", "label"], sort=False)[["onset", "offset"]].apply(  # across pages, too
+        lambda mine: pd.DataFrame(merge(mine.to_numpy(float)), columns=["onset", "offset"])
+    )
+    frame = joined.reset_index()[frame.columns] if rows else frame.astype({"onset": float, "offset": float})
+    events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
+    events.recordings["annotated"] = [str(name) not in todo for name in events.recordings.index]
+    return events
 
 
 def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.results import Condition, counted, hours, percent, seconds
@@ -22,9 +21,9 @@ from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
 from ...posterior.criterion import NUMBERS, CriterionPosterior
-from ...posterior.slips import Slips, slip_words
+from ...posterior.slips import Slips, agreement_with_others, odd_ones, slip_words
 from ...studies.audit.agreement import krippendorff_alpha
-from ...studies.queries.query_set import sense
+from ...studies.queries.query_set import SECONDS_PER_ANSWER, sense
 from .follow_up import BeliefSummary, repeated
 from .measurement import AnnotatorProfile
 from .session import LabelingSession
@@ -41,6 +40,9 @@ WORDS = {
     "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
     "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
+#: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
+AHEAD = (0.5, 2.4)
+MOST_SPLITS = 20  # segments in the list of those that split people
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
 
@@ -376,30 +378,82 @@ def _law(found: dict[str, Any]) -> str:
     return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
-def summary(session: LabelingSession) -> dict[str, Any]:
-    """Answers and median seconds of each person; how often two of them agree, and Krippendorff's alpha.
+def progress(session: LabelingSession, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
+    """How far this person is: answered, left, minutes left at their own pace, seconds per query.
 
-    Only sure answers are compared; alpha is None where no two people answered the same query, or all said the same.
+    ``ahead``: how many answers of all people a method that follows them expects to need yet.
     """
-    people: dict[str, list[float]] = {name: [] for name in session.annotators}
-    counts: dict[str, dict[str, int]] = {}
-    for one in session.all_answers():
-        people.setdefault(one.annotator, []).append(one.seconds)
-        word = "unsure" if np.isnan(one.present) else "present" if one.present else "absent"
-        mine = counts.setdefault(one.annotator, {"present": 0, "absent": 0, "unsure": 0})
-        mine[word] += 1
-    asked = list(session.items)
-    by_query = [[one.present for one in session.answers(query) if not np.isnan(one.present)] for query in asked]
-    pairs = [a == b for given in by_query for a, b in combinations(given, 2)]
-    sums = np.array([(sum(given), len(given)) for given in by_query], dtype=float).reshape(-1, 2)
-    alpha = krippendorff_alpha(sums[:, 0], sums[:, 1])
-    rows = [
-        {"annotator": name, "answers": len(seconds), **counts.get(name, {"present": 0, "absent": 0, "unsure": 0}),
-         "seconds_per_query": statistics.median(known) if (known := [s for s in seconds if s >= 0]) else None}
-        for name, seconds in people.items()
-    ]  # fmt: skip
+    mine, waiting = session.answers_by(annotator), session.left(annotator)
+    answered, left = len(mine), len(waiting)
+    if session.together:  # segments, not rows
+        items = [session.items[one.query] for one in mine if one.query in session.items]
+        answered, left = (len({item.place for item in each}) for each in (items, waiting))
+    seconds = [one.seconds for one in mine[-50:] if one.seconds >= 0]
+    pace = float(np.median(seconds)) if seconds else None
+    most = left
+    if left and ahead is not None:
+        left, most = (max(left, round(ahead * x * session.votes / len(session.annotators))) for x in AHEAD)
+    seconds_left = (pace or SECONDS_PER_ANSWER) * left
+    if pace is None:
+        seconds_left += sum(item.offset - item.onset for item in waiting)
     return {
-        "annotators": rows, "queries": len(asked), "settled": sum(map(session.is_settled, asked)),
-        "answers": sum(row["answers"] for row in rows), "agreement": float(np.mean(pairs)) if pairs else None,
-        "compared": len(pairs), "alpha": alpha if np.isfinite(alpha) else None, "bookmarks": session.bookmarks(),
+        "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
+        "seconds_per_query": pace, "is_expected": ahead is not None, "queries": len(session.items),
+        "can_undo": any(one.source == "label" for one in reversed(mine)), "follows_answers": session.more is not None,
+    }  # fmt: skip
+
+
+def summary(session: LabelingSession) -> dict[str, Any]:
+    """Answers, pace, what is left and agreement with the others of each person; who is odd, and what splits people.
+
+    Only sure answers are compared. The agreement of a person is that with all who are not odd, with a 95 % interval;
+    alpha (Krippendorff's) is None where no two people answered the same query, or all said the same.
+    """
+    given = pd.DataFrame(
+        [(one.annotator, one.present, one.seconds) for one in session.all_answers()],
+        columns=["annotator", "present", "seconds"],
+    )
+    sure = answers_of(session).dropna(subset="present")
+    odd = odd_ones(sure)
+    rows = []
+    for name in session.people:
+        mine = given[given["annotator"] == name]
+        slips = repeated(session, name)
+        row: dict[str, Any] = {
+            "annotator": name, "answers": len(mine), "present": int((mine["present"] == 1).sum()),
+            "absent": int((mine["present"] == 0).sum()), "unsure": int(mine["present"].isna().sum()),
+            "seconds_per_query": None if mine["seconds"].isna().all() else float(mine["seconds"].median()),
+            "left": progress(session, name)["left"] if name in session.annotators else None, "compared": 0,
+            "lapse_rate": slips.numbers["lapse_rate"][0] if slips and slips.is_known else None, "odd": odd.get(name),
+        }  # fmt: skip
+        among = agreement_with_others(sure[~sure["annotator"].isin(odd.keys() - {name})])
+        if name in among.index:
+            n, share = int(among["size"][name]), float(among["mean"][name])
+            ends = np.asarray(beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share))).tolist()
+            row |= {"compared": n, "agreement": share, "agreement_low": ends[0], "agreement_high": ends[1]}
+        rows.append(row)
+    votes = sure.groupby("query")["present"].agg(present="sum", said="size").assign(**{
+        "absent": lambda table: table["said"] - table["present"],
+        "pairs": lambda table: table["said"] * (table["said"] - 1) / 2,
+        "alike": lambda table: table["pairs"] - table["present"] * table["absent"],
+        "split": lambda table: table[["present", "absent"]].min(axis=1),
+    })  # fmt: skip
+    alpha = krippendorff_alpha(votes["present"].to_numpy(float), votes["said"].to_numpy(float))
+    votes = votes.join(sure.drop_duplicates("query").set_index("query")[list(_COLUMNS[:4])]).reset_index()
+    splits = votes[votes["split"] > 0].sort_values("split", ascending=False, kind="stable").head(MOST_SPLITS)
+    by_class = votes.groupby("label")[["pairs", "alike"]].sum()
+    pairs = float(by_class["pairs"].sum())
+    return {
+        "annotators": rows, "queries": len(session.items), "settled": sum(map(session.is_settled, session.items)),
+        "answers": len(given), "agreement": float(by_class["alike"].sum()) / pairs if pairs else None,
+        "compared": int(pairs), "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
+        "classes": [
+            {"label": label, "compared": int(row["pairs"]), "agreement": row["alike"] / row["pairs"]}
+            for label, row in by_class.iterrows() if row["pairs"] and len(by_class) > 1
+        ],
+        "splits": splits[[*_COLUMNS[:4], "present", "absent", "query"]].to_dict("records"),
+        "bookmarks": [
+            {word: getattr(item, word) for word in _COLUMNS[:4]} | row
+            for row in session.bookmarks() if (item := session.items.get(row["query"])) is not None
+        ],
     }  # fmt: skip

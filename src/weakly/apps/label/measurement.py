@@ -366,7 +366,7 @@ def card_of(
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
     return AnnotatorProfile.of(
         posterior, annotator=annotator, label=label, seconds=seconds, bayes_factor=factor, n_repeats=len(pairs),
-        n_alike=sum(pairs), n_early=n_early, n_pictures=session.count_acts(annotator, "picture", given), sense=seen,
+        n_alike=sum(pairs), n_early=n_early, n_pictures=len(session.done(annotator, "picture") & {*given}), sense=seen,
     )  # fmt: skip
 
 

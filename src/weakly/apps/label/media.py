@@ -102,11 +102,6 @@ def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> byt
     return target.getvalue()
 
 
-def top_of(path: Path, *, sample_rate: float | None = None) -> float:
-    """The highest frequency of the picture in kHz: half the sample rate."""
-    return header(path, sample_rate=sample_rate).sample_rate / 2000
-
-
 def picture(
     path: Path, *, onset: float, offset: float, sample_rate: float | None = None, **how: Any
 ) -> tuple[bytes, str]:

@@ -13,16 +13,19 @@ from importlib import metadata
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
 
 from ...base.errors import InvalidInput, WeaklyError, optional
-from ...io.signals import channel_names
+from ...io.signals import channel_names, header
 from ...methods.base import Recording
+from ...model.intervals import merge
 from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
 from .access import Access, Person
-from .live import QualityMonitor, sentences
+from .live import QualityMonitor, progress, sentences, summary
 from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
 
@@ -44,6 +47,7 @@ T = TypeVar("T")
 Id = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 Query = Annotated[str, Field(min_length=1, max_length=64)]
 Present = Annotated[int, Field(ge=0, le=1)] | None
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
 
 
 class _Told(BaseModel):
@@ -74,9 +78,9 @@ class Tell(_Work):
     query: Query
     present: Present = Field(description="1 present, 0 absent, null unsure")
 
-    def answers(self) -> dict[str, int | None]:
-        """By query."""
-        return {self.query: self.present}
+    marks: Annotated[list[tuple[Seconds, Seconds]], Field(max_length=500)] = Field(
+        [], description="where events begin and end, in seconds of the recording, where people mark"
+    )
 
 
 class Ticks(_Work):
@@ -84,15 +88,18 @@ class Ticks(_Work):
 
     present: Annotated[dict[Query, Present], Field(min_length=1, max_length=500)]
 
-    def answers(self) -> dict[str, int | None]:
-        """By query."""
-        return self.present
-
 
 class Undo(_Told):
     """Take back the last answer."""
 
     id: Id
+
+
+class Member(_Told):
+    """Somebody of the team whom the owner pauses, lets go on, or withdraws for good."""
+
+    annotator: Annotated[str, Field(min_length=1, max_length=80)]
+    state: Literal["paused", "working", "withdrawn"]
 
 
 class Remark(_Told):
@@ -115,6 +122,7 @@ class Labeling:
     live: QualityMonitor
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
+    is_marking: bool = False  # people mark where events are, and do not only answer
     listen_for: str = ""  # what a measurement asks to notice
     instructions: str = ""  # the owner's text, Markdown
     samples: Sequence[tuple[str, Path]] = ()  # sounds by class
@@ -162,12 +170,16 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             )
         return found
 
-    async def annotator(who: Annotated[Person, Depends(person)]) -> str:
+    Anybody = Annotated[Person, Depends(person)]
+
+    async def annotator(who: Anybody) -> str:
         if who.annotator is None:
             raise HTTPException(403, "this link is the owner's; annotators have links of their own")
+        if who.annotator in session.paused:
+            raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
         return who.annotator
 
-    async def owner(who: Annotated[Person, Depends(person)]) -> Person:
+    async def owner(who: Anybody) -> Person:
         if not who.is_owner:
             raise HTTPException(403, "only the owner of the campaign sees this")
         return who
@@ -178,11 +190,11 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         items = session.ask(who, refresh=refresh)
         said = {"annotator": who, "label": labeling.label, "measuring": labeling.measuring,
                 "has_targets": bool(labeling.live.goals)}  # fmt: skip
-        progress = session.progress(who, ahead=labeling.live.answers_left(session))
+        at = progress(session, who, ahead=labeling.live.answers_left(session))
         if labeling.measuring is not None:
-            progress["left"] = max(0, labeling.measuring - progress["answered"])
-            progress["minutes_left"] = progress["left"] * (progress["seconds_per_query"] or 5.0) / 60
-        return said | {"items": [shown(item, who) for item in items], "progress": progress}
+            at["left"] = max(0, labeling.measuring - at["answered"])
+            at["minutes_left"] = at["left"] * (at["seconds_per_query"] or 5.0) / 60
+        return said | {"items": [shown(item, who) for item in items], "progress": at}
 
     @cache
     def about(recording: str) -> dict[str, Any]:
@@ -190,7 +202,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         path = Path(labeling.recordings[recording].path or "")
         kind = media.kind_of(path)
         names = channel_names(path) if kind == "traces" else []
-        top, peak = (media.top_of(path), media.scale_of(path).peak) if kind == "sound" else (None, None)
+        top, peak = (header(path).sample_rate / 2000, media.scale_of(path).peak) if kind == "sound" else (None, None)
         return {"kind": kind, "top": top, "peak": peak, "channels": names[: media.MOST_TRACES],
                 "n_channels": len(names)}  # fmt: skip
 
@@ -226,11 +238,12 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return max(0.0, item.onset - around), min(labeling.recordings[item.recording].length, item.offset + around)
 
     @app.get(f"{API}/me")
-    async def me(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+    async def me(who: Anybody) -> dict[str, Any]:
         """Who you are to this campaign, and what it asks for."""
         return {"annotator": who.annotator, "is_owner": who.is_owner, "label": labeling.label,
                 "measuring": labeling.measuring, "listen_for": labeling.listen_for,
-                "campaign": session.campaign, "together": session.together, "instructions": labeling.instructions,
+                "campaign": session.campaign, "together": session.together,
+                "marking": labeling.is_marking, "instructions": labeling.instructions,
                 "samples": [{"label": label, "name": path.stem} for label, path in labeling.samples]}  # fmt: skip
 
     @app.get(f"{API}/ask")
@@ -252,12 +265,30 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """
         return await tell(said, who)
 
+    def marks_of(said: Tell | Ticks) -> list[list[float]]:
+        """The marks of an answer, in order and those that touch as one; what cannot be is refused."""
+        marks = said.marks if isinstance(said, Tell) else []
+        if not labeling.is_marking and marks:
+            raise InvalidInput("marks: this campaign asks about segments; weakly label --mark makes one that is marked")
+        if not labeling.is_marking or not isinstance(said, Tell) or said.query not in session.items:
+            return []
+        item = session.items[said.query]
+        if said.present is not None and bool(marks) != bool(said.present):
+            raise InvalidInput(f"present: {len(marks)} marks, and the answer {said.present}; present means marked")
+        if wrong := [one for one in marks if not item.onset - 1e-3 <= one[0] < one[1] <= item.offset + 1e-3]:
+            raise InvalidInput(
+                f"marks must lie in the segment from {item.onset:g} to {item.offset:g} s, got {wrong[0]}"
+            )
+        return list(merge(np.clip(np.array(marks).reshape(-1, 2), item.onset, item.offset)).tolist())
+
     async def tell(said: Tell | Ticks, who: str) -> dict[str, Any]:
         acts = [(word, "shown") for word in ("context", "picture") if getattr(said, word)]
         acts += [("speed", f"{said.speed:g}")] if said.speed != 1 else []
         acts += [("replay", str(said.plays - 1))] if said.plays > 1 else []
+        acts += [("mark", f"{a:.6f} {b:.6f}") for a, b in marks_of(said)]
         told = []
-        for k, (query, present) in enumerate(said.answers().items()):
+        answers = {said.query: said.present} if isinstance(said, Tell) else said.present
+        for k, (query, present) in enumerate(answers.items()):
             heard = [] if said.reviewed_seconds is None else [
                 ("reviewed", f"{0.0 if k else said.reviewed_seconds:.3f} {said.reached or 0.0:.3f}")
             ]  # fmt: skip
@@ -332,11 +363,11 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         given = session.answer_of(who, query)
         if given is None:
             raise HTTPException(404, "you have not answered such a query")
-        return shown(item_of(query), who) | {"present": said_by(given)}
+        return shown(item_of(query), who) | {"present": said_by(given), "marks": session.marks(given)}
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
     def sound(
-        query: str, who: Who, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
+        query: str, who: Anybody, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
     ) -> Response:
         """The sound of a segment as WAV, with as much on either side if context is asked for, or slower and deeper."""
         item = item_of(query)
@@ -344,7 +375,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return Response(media.sound(file_of(item), onset=onset, offset=offset, speed=speed), media_type="audio/wav")
 
     @app.get(f"{API}/guide/{{number}}", response_class=Response)
-    def guide(number: int, who: Annotated[Person, Depends(person)]) -> Response:
+    def guide(number: int, who: Anybody) -> Response:
         """One of the owner's sample sounds."""
         if not 0 <= number < len(labeling.samples):
             raise HTTPException(404, "there is no such sample")
@@ -367,7 +398,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/picture/{{query}}", response_class=Response)
     def picture(
-        query: str, who: Who, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
+        query: str, who: Anybody, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
         contrast: Annotated[float, Within(ge=0, le=120)] = 0, part: Annotated[float, Within(ge=0.01, le=1)] = 1,
     ) -> Response:  # fmt: skip
         """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when.
@@ -392,7 +423,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return FileResponse(file_of(item))
 
     @app.get(f"{API}/live")
-    def live(who: Annotated[Person, Depends(person)]) -> dict[str, Any]:
+    def live(who: Anybody) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
         session.refresh(if_stale=True)
         found = None if who.annotator is None else labeling.card(who.annotator)
@@ -404,11 +435,24 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
-        """How the team goes on: answers and seconds of each, and how far they agree. For the owner."""
-        from .live import summary
-
+        """How the team goes on: answers and pace of each, how far they agree, who is odd. For the owner."""
         session.refresh(if_stale=True)
-        return summary(session) | {"links": list(labeling.access.annotators)}
+        held = {name: labeling.access.token(name) is not None for name in labeling.access.annotators}
+        state = {
+            name: "paused" if name in session.paused else "working" if held[name] else "withdrawn" for name in held
+        }
+        return summary(session) | {"links": state if labeling.access.is_team else {}}
+
+    @app.post(f"{API}/member")
+    def member(said: Member, who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
+        """Pause somebody, let them go on, or withdraw their link for good. For the owner."""
+        if not labeling.access.is_team or said.annotator not in labeling.access.annotators:
+            raise HTTPException(404, "there is nobody of this name in the team")
+        if said.state == "withdrawn":
+            labeling.access.own.withdraw(said.annotator)
+        else:
+            session.pause(said.annotator, said.state == "paused")
+        return team(who)
 
     @app.post(f"{API}/export")
     async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:

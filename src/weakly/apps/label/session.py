@@ -8,7 +8,6 @@ server and a file that is brought by ``weakly answers`` all lead to the same nex
 from __future__ import annotations
 
 import secrets
-import statistics
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,11 +28,7 @@ from ...studies.queries.store import Answer, Store, StoreTrouble, same
 if TYPE_CHECKING:
     from .follow_up import FollowUp
 
-#: Seconds that an answer is expected to take besides listening, before any was given.
-FIRST_GUESS = 3.0
 MOST_NOTE = 2000  # characters
-#: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
-AHEAD = (0.5, 2.4)
 
 
 @dataclass(frozen=True)
@@ -70,6 +65,7 @@ class _Cache:
     by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
     actions: dict[str, Any] = field(default_factory=dict)
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
+    marks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # by answer: where events are
     later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
@@ -127,6 +123,7 @@ class LabelingSession:
         self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
+        self.paused: set[str] = set(store.setting("paused") or ())  # annotators who are not asked for now
         self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
@@ -173,6 +170,10 @@ class LabelingSession:
         """How many seconds into the segment it played at most; NaN where nobody tells."""
         return self._cache.reviewed.get(answer.id, (np.nan, np.nan))[1]
 
+    def marks(self, answer: Answer) -> list[tuple[float, float]]:
+        """Where this answer says that events begin and end."""
+        return self._cache.marks.get(answer.id, [])
+
     def is_settled(self, query: str) -> bool:
         """Whether enough people have answered."""
         return len(self._cache.given.get(query, ())) >= self.votes
@@ -189,10 +190,9 @@ class LabelingSession:
                 for row in self._cache.actions.values() if row.kind == "bookmark"
             ]  # fmt: skip
 
-    def count_acts(self, annotator: str, kind: str, queries: Iterable[str]) -> int:
-        """At how many of these queries this person did this."""
-        done = {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
-        return len(done & set(queries))
+    def done(self, annotator: str, kind: str) -> set[str]:
+        """The queries at which this person did this."""
+        return {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
 
     # What people do -----------------------------------------------------------------------------------------------
 
@@ -223,6 +223,12 @@ class LabelingSession:
                 if (annotator in given.get(each.query, ())) == is_answered and each.calibration == item.calibration
             ]  # fmt: skip
 
+    def left(self, annotator: str) -> list[Item]:
+        """What this person's own share holds yet."""
+        with self._lock:
+            still = self._open(annotator)
+            return [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
+
     def refresh(self, *, if_stale: bool = False) -> None:
         """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
         with self._lock:
@@ -232,10 +238,7 @@ class LabelingSession:
                     self._extend(connection, changed)
 
     def tell(self, annotator: str, **said: Any) -> bool:
-        """Take an answer, as :meth:`offer` is told; whether it is kept.
-
-        It is not if this person has another one to the same query already that it does not replace.
-        """
+        """Take an answer, as :meth:`offer` is told; whether it is kept: not if it would have to replace another."""
         return self.take(self.offer(annotator, **said))
 
     def offer(
@@ -245,8 +248,7 @@ class LabelingSession:
         """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait.
 
         ``id`` is made by whoever asks, so that an answer whose receipt was lost is sent again without being doubled.
-        ``acts`` are (kind, detail) of what was done besides: the context was opened, the speed changed. Answers that
-        wait for the store at the same time go into one transaction.
+        ``acts``: (kind, detail) of what was done besides. Answers that wait at the same time go into one transaction.
         """
         name = f"{annotator}:{id}"
         answer = Answer(query, present, annotator, seconds, answered or _now(), "label", name)
@@ -343,40 +345,18 @@ class LabelingSession:
         self.store.act(connection, action=name, query=query, annotator=annotator, kind=kind,
                        detail=detail[:MOST_NOTE], acted=_now())  # fmt: skip
 
+    def pause(self, annotator: str, is_paused: bool) -> None:
+        """Whether this person is asked for now; others do what they leave."""
+        with self._lock:
+            self.paused = self.paused | {annotator} if is_paused else self.paused - {annotator}
+            self.store.setting("paused", sorted(self.paused), anew=True)
+
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
         before = self._cache.actions.get(name)
         if before is not None and any(getattr(before, word) != value for word, value in what.items()):
             raise _taken(name)
         return before is not None
-
-    def progress(self, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:
-        """How far this person is: answered, left, minutes left at their own pace, seconds per query.
-
-        ``ahead``: how many answers of all people a method that follows them expects to need yet.
-        """
-        with self._lock:
-            mine, still = self._cache.by_person.get(annotator, {}), self._open(annotator)
-            waiting = [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
-            answered, left = len(mine), len(waiting)
-            if self.together:  # segments, not rows
-                items = [self._cache.items[one.query] for one in mine.values() if one.query in self._cache.items]
-                answered, left = (len({item.place for item in each}) for each in (items, waiting))
-            seconds = [one.seconds for one in islice(reversed(mine.values()), 50) if one.seconds >= 0]
-            pace = statistics.median(seconds) if seconds else None
-            most = left
-            if left and ahead is not None:
-                left, most = (max(left, round(ahead * x * self.votes / len(self.annotators))) for x in AHEAD)
-            seconds_left = (pace or FIRST_GUESS) * left
-            if pace is None:
-                seconds_left += sum(item.offset - item.onset for item in still.own.values())
-            return {
-                "answered": answered, "left": left, "most_left": most, "minutes_left": seconds_left / 60,
-                "seconds_per_query": pace,
-                "is_expected": ahead is not None,
-                "can_undo": any(one.source == "label" for one in reversed(mine.values())),
-                "follows_answers": self.more is not None, "queries": len(self._cache.items),
-            }  # fmt: skip
 
     # How it stays true --------------------------------------------------------------------------------------------
 
@@ -419,10 +399,14 @@ class LabelingSession:
                 kept.undone[row.detail] = row.number
             elif row.kind == "later":
                 kept.later[(row.annotator, row.query)] = row.number
-            elif row.kind == "reviewed":
+            elif row.kind in ("reviewed", "mark"):
                 with suppress(ValueError):  # somebody else's note
-                    seconds, reached = map(float, row.detail.split())
-                    kept.reviewed[row.action.rpartition(":")[0]] = seconds, reached
+                    first, second = map(float, row.detail.split())
+                    answer = row.action.rpartition(":")[0]
+                    if row.kind == "mark":
+                        kept.marks.setdefault(answer, []).append((first, second))
+                    else:
+                        kept.reviewed[answer] = first, second
         changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:

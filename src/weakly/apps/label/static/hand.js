@@ -27,8 +27,8 @@ export const ACTIONS = {
   help: ["keys and settings", ["?"]],
 };
 
-const TOGETHER = ["done", "none"]; // what is there where all classes are asked at once, and what is not
-const ALONE = ["present", "absent"];
+/** What cannot be done where all classes are asked at once, where events are marked, and else. */
+const absentees = () => (me.together ? ["present", "absent"] : me.marking ? ["none"] : ["done", "none"]);
 
 /** Keys for hands that lie elsewhere; they come before the usual ones. */
 const SETS = {
@@ -52,7 +52,7 @@ export function keysOf(action) {
 /** What a key does; undefined: nothing. */
 export function actionOf(key) {
   const pressed = plain(key);
-  const fits = (action) => !(me.together ? ALONE : TOGETHER).includes(action);
+  const fits = (action) => !absentees().includes(action);
   const own = Object.entries(settings.keys).find(([action, each]) => each === pressed && fits(action))?.[0];
   return own ?? Object.keys(ACTIONS).find((action) => ACTIONS[action][1].includes(pressed) && fits(action));
 }
@@ -67,7 +67,7 @@ function show() {
     if (button?.matches(".verdict button, .others button")) button.setAttribute("aria-keyshortcuts", keys.map((key) => (key === " " ? "Space" : key)).join(" "));
   }
   $("begin-key").textContent = named(keysOf("toggle")[0]);
-  const usable = Object.entries(ACTIONS).filter(([action]) => !(me.together ? ALONE : TOGETHER).includes(action));
+  const usable = Object.entries(ACTIONS).filter(([action]) => !absentees().includes(action));
   $("list").replaceChildren(...usable.flatMap(([action, [words]]) => {
     const keys = keysOf(action).flatMap((key, k) => [k ? " or " : "", el("kbd", { text: named(key) })]);
     const change = el("input", {
@@ -113,7 +113,6 @@ export function prepare(redraw) {
   };
   ["from", "to"].forEach((id) => $(id).addEventListener("change", limits));
   $("whole").addEventListener("click", () => band(null));
-  TOGETHER.forEach((id) => { $(id).hidden = !me.together; });
-  ALONE.forEach((id) => { $(id).hidden = Boolean(me.together); });
+  for (const id of ["present", "absent", "done", "none"]) $(id).hidden = absentees().includes(id);
   show();
 }

@@ -3,6 +3,7 @@ import { el, toast } from "./dom.js";
 import { SPEEDS, loop, play, player, seek, silence, toggle } from "./ear.js";
 import { guide, reading } from "./guide.js";
 import { actionOf, prepare } from "./hand.js";
+import { held, letGo, marking, marks, take } from "./mark.js";
 import { owner, write } from "./owner.js";
 import { $, complain, me, newId, now } from "./state.js";
 import { all, offer, pressed, ticked } from "./together.js";
@@ -11,7 +12,7 @@ import { call, deliverUnsent, json, load, patiently, send } from "./wire.js";
 import { begin, rested, spent } from "./work.js";
 
 const WORDS = { 1: "present", 0: "absent", null: "unsure" };
-const asked = (item) => (item.classes ? "Which of these are in this segment?" : `Is there ${item.label} in this segment?`);
+const asked = (item) => (item.classes ? "Which of these are in this segment?" : me.marking ? `Where is ${item.label}?` : `Is there ${item.label} in this segment?`);
 const length = (item) => Number((item.offset - item.onset).toPrecision(3));
 
 // The segment on the screen. -----------------------------------------------------------------------------------------
@@ -50,6 +51,7 @@ async function put(item, announced) {
     if (!item.classes) $(WORDS[now.again.present]).classList.add("chosen");
   }
   offer(item);
+  take(item);
   for (const id of ["later", "undo"]) $(id).hidden = now.again !== null;
   document.title = `${item.label}? · weakly label`;
   $("announce").textContent = announced;
@@ -143,6 +145,11 @@ const answer = (present) => {
 };
 
 function done() {
+  if (me.marking) {
+    if (marks().length) tell("tell", { query: now.item.query, present: 1, marks: marks() }, "done");
+    else toast("Mark where it is, or say that there is nothing.");
+    return;
+  }
   const present = ticked();
   if (present === null) toast("Tick what you hear; 0 says none.");
   else tell("tick", { present }, "done");
@@ -324,7 +331,7 @@ async function finish(said) {
 // Buttons and keys. --------------------------------------------------------------------------------------------------
 
 const buttons = {
-  done, none: () => answer(0), present: () => answer(1), absent: () => answer(0), unsure: () => answer(null), later,
+  done, none: () => answer(0), present: () => me.marking || answer(1), absent: () => answer(0), unsure: () => answer(null), later,
   toggle, replay, undo, back: undo, speed, context, look, sample, start: replay,
   earlier: () => seek(-0.5), further: () => seek(0.5), loop: () => loop(now.loop ? null : now.span),
   bookmark: () => noting(true), forget: () => noting(false), help, keep: keepAsItWas, second, "second-end": second,
@@ -344,7 +351,8 @@ document.addEventListener("keydown", (event) => {
     if (now.again) return keepAsItWas();
   }
   if (typing || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-  if ((event.key === " " || event.key === "Enter") && event.target.matches?.("button, summary, a") && event.target.id !== "start") return;
+  const isButton = event.target.matches?.("button:not(#start, #marked button), summary, a");
+  if ((event.key === " " || event.key === "Enter") && isButton) return;
   if (event.key.startsWith("Arrow") && event.target.matches?.("input")) return;
   if (pressed(event)) return event.preventDefault();
   const action = actionOf(event.key);
@@ -356,8 +364,10 @@ document.addEventListener("keydown", (event) => {
   if (now.item === null && !["undo", "help"].includes(action)) return;
   if (action === "keep" && !now.again) return;
   event.preventDefault();
+  if (me.marking && action === "present") return held();
   if (!$(action)?.disabled && !$(action)?.hidden) buttons[action]();
 });
+document.addEventListener("keyup", (event) => me.marking && actionOf(event.key) === "present" && letGo());
 
 // The beginning. -----------------------------------------------------------------------------------------------------
 
@@ -371,7 +381,7 @@ try {
     setInterval(() => owner().then(() => { $("problem").hidden = true; }, complain), 5000);
   } else {
     prepare(() => once(draw));
-    pointers();
+    pointers(me.marking ? marking : null);
     $("last").hidden = Boolean(me.measuring);
     const refused = await deliverUnsent();
     const first = async () => {

@@ -97,7 +97,7 @@ export function band(range) {
 
 const clamp = (value) => Math.min(1, Math.max(0, value));
 
-/** Calls with the shares of a drag while it goes on (done false) and at its end; or of a click. */
+/** Calls with the two shares of a drag, from and to, while it goes on and at its end; or with that of a click. */
 function drags(node, share, { moving, dragged, clicked }) {
   let from = null;
   node.addEventListener("pointerdown", (event) => {
@@ -108,13 +108,13 @@ function drags(node, share, { moving, dragged, clicked }) {
   node.addEventListener("pointermove", (event) => {
     if (from === null) return;
     from.far ||= Math.hypot(event.clientX - from.x, event.clientY - from.y) > DRAG;
-    if (from.far) moving([from.at, share(event)].sort((a, b) => a - b));
+    if (from.far) moving([from.at, share(event)]);
   });
   node.addEventListener("pointerup", (event) => {
     if (from === null) return;
     const { at, far } = from;
     from = null;
-    if (far) dragged([at, share(event)].sort((a, b) => a - b));
+    if (far) dragged([at, share(event)]);
     else clicked(at);
   });
   node.addEventListener("pointercancel", () => { from = null; });
@@ -128,19 +128,20 @@ const upwards = (event) => {
   const box = $("screen").getBoundingClientRect();
   return clamp((box.bottom - event.clientY) / box.height);
 };
+const sorted = (pair) => [...pair].sort((a, b) => a - b);
 const moments = (shares) => shares.map((share) => now.span[0] + share * (now.span[1] - now.span[0]));
 
-/** A press on the picture plays from there, a drag loops that part; `marking` may take drags and presses first. */
+/** A press on the picture plays from there, a drag loops that part; `marking` may take them first. */
 export function pointers(marking = null) {
   const time = {
-    moving: (shares) => mark($("looped"), moments(shares), now.span),
+    moving: (shares) => marking?.dragging(moments(shares)) || mark($("looped"), sorted(moments(shares)), now.span),
     dragged: (shares) => {
-      if (marking?.drag(moments(shares))) mark($("looped"), now.loop, now.span);
-      else if (now.item.kind !== "traces") loop(moments(shares));
+      if (!marking?.dragged(moments(shares)) && now.item.kind !== "traces") loop(sorted(moments(shares)));
     },
     clicked: (share) => {
       const [at] = moments([share]);
-      if (marking?.press(at) || now.item.kind === "traces") return;
+      marking?.pressed(at);
+      if (now.item.kind === "traces") return;
       if (now.loop && (at < now.loop[0] || at > now.loop[1])) loop(null);
       play(at);
     },
@@ -148,8 +149,8 @@ export function pointers(marking = null) {
   drags($("screen"), across, time);
   drags($("wave"), across, time);
   drags($("kilohertz"), upwards, {
-    moving: (shares) => now.item.kind === "sound" && band(shares.map((share) => share * top())),
-    dragged: (shares) => now.item.kind === "sound" && band(shares.map((share) => share * top())),
+    moving: (shares) => now.item.kind === "sound" && band(sorted(shares).map((share) => share * top())),
+    dragged: (shares) => now.item.kind === "sound" && band(sorted(shares).map((share) => share * top())),
     clicked: () => band(null),
   });
 }
