@@ -158,7 +158,9 @@ class Report:
         )
         body = "".join(
             f"<tr{' class=chosen' if k == chosen else ''}>"
-            + "".join(f"<td{left[each.name]}>{escape(each.cell(row))}</td>" for each in columns)
+            + "".join(
+                f'<td{left[each.name]} data-head="{escape(each.head)}">{escape(each.cell(row))}</td>' for each in columns
+            )
             + "</tr>"
             for k, row in enumerate(cells)
         )
