@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 import weakly as wk
 from weakly.apps.serving import POLICY, host_name
-from weakly.apps.web import Limits, calls, create_app
+from weakly.apps.web import Limits, calls, create_app, timelines
 from weakly.apps.web.jobs import Cancelled, Job, TooLong, Workers
 from weakly.apps.web.uploads import Files, Shelf, Upload, safe_name
 from weakly.base.errors import InvalidInput, MissingExtra
@@ -246,7 +246,7 @@ def broken(question, state, job):
 
 
 def test_a_bug_says_no_more_than_that(web, monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, broken),))
+    monkeypatch.setattr(timelines, "QUESTIONS", (("plan", calls.PlanQuestion, broken),))
     with client() as other:
         answer = other.post("/api/plan", json=PLAIN)
     assert answer.status_code == 500
@@ -510,12 +510,12 @@ def dying(question, state, job):
 def asking(work, **limits):
     """A server whose plan is this function."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, work),))
+        patched.setattr(timelines, "QUESTIONS", (("plan", calls.PlanQuestion, work),))
         return client(**limits)
 
 
 def test_long_work_tells_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, slow),))
+    monkeypatch.setattr(timelines, "QUESTIONS", (("plan", calls.PlanQuestion, slow),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             lines = [json.loads(line) for line in answer.iter_lines()]
@@ -527,7 +527,7 @@ def test_long_work_tells_how_far_it_is(monkeypatch):
 
 
 def test_long_work_that_fails_says_so_at_the_end(monkeypatch):
-    monkeypatch.setattr(calls, "QUESTIONS", (("plan", calls.PlanQuestion, slow_and_wrong),))
+    monkeypatch.setattr(timelines, "QUESTIONS", (("plan", calls.PlanQuestion, slow_and_wrong),))
     with client() as other:
         with other.stream("POST", "/api/plan", json=PLAIN, headers={"accept": "application/x-ndjson"}) as answer:
             last = [json.loads(line) for line in answer.iter_lines()][-1]

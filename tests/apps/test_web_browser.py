@@ -170,7 +170,7 @@ def test_downloads(page):
     for text, name in (
         ("Download JSON", "plan.json"),
         ("Download report", "plan.html"),
-        ("Queries as CSV (zip)", "queries.zip"),
+        ("Clips to play as CSV (zip)", "queries.zip"),
     ):
         page.browser.find_element(By.XPATH, f"//button[text()='{text}']").click()
         page.until(lambda name=name: (folder / name).exists())
@@ -333,7 +333,7 @@ def test_the_example_in_every_tab_and_a_file_that_is_dropped(page, other):
     before = page.words()
     page.browser.execute_script(click)
     page.until(lambda: page.state == "answered" and page.words() != before)
-    page.browser.find_element(By.XPATH, "//button[text()='Queries as CSV (zip)']").click()
+    page.browser.find_element(By.XPATH, "//button[text()='Clips to play as CSV (zip)']").click()
     page.until(lambda: (page.browser.downloads / "queries.zip").exists())
     for tab in ("evaluate", "simulate", "audit"):
         page.tab(tab)

@@ -74,13 +74,22 @@ def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None 
     return ax
 
 
+def tick(value: float, _: int = 0) -> str:
+    """The number at a tick, as people write it.
+
+    >>> tick(0.5), tick(2_000_000.0)
+    ('0.5', '2,000,000')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
 def log_lengths(ax: Axes) -> None:
     """A log axis of lengths with ticks at 1, 2 and 5."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_major_formatter(tick)
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 

@@ -81,6 +81,12 @@ class _Column:
         return f"{said} ({low} to {high})" if "–" not in (low, high) else said
 
 
+def _starts(figure: Any) -> list[str]:
+    """Where a linear axis of values begins, if that is above 0: a small difference looks large there."""
+    lows = {ax.get_ylim()[0] for ax in figure.axes if ax.get_yscale() == "linear" and ax.get_ylim()[0] > 0}
+    return [f"The axis begins at {format_value('', low)}, not at 0." for low in sorted(lows)[:1]]
+
+
 class _Figure(str):
     """A part that stands beside the figures next to it."""
 
@@ -153,12 +159,13 @@ class Report:
             kept.remove("label")
         columns = [_Column(name, cells, (heads or {}).get(name)) for name in kept]
         left = {each.name: " class=words" if each.words else "" for each in columns}
+        shown = {each.name: f'data-head="{escape(each.head)}"' for each in columns}  # on a phone each cell has its head
         head = "".join(
             f'<th{left[each.name]} title="{escape(definition(each.name))}">{escape(each.head)}</th>' for each in columns
         )
         body = "".join(
             f"<tr{' class=chosen' if k == chosen else ''}>"
-            + "".join(f"<td{left[each.name]}>{escape(each.cell(row))}</td>" for each in columns)
+            + "".join(f"<td{left[each.name]} {shown[each.name]}>{escape(each.cell(row))}</td>" for each in columns)
             + "</tr>"
             for k, row in enumerate(cells)
         )
@@ -173,6 +180,7 @@ class Report:
 
         Figures that follow each other stand in two columns, a ``wide`` one over both.
         """
+        caption = " ".join(filter(None, [caption, *_starts(figure)]))
         buffer = io.StringIO()
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -23,7 +23,7 @@ from ...base.errors import optional
 from ...base.symbols import SYMBOLS, pairs
 from ..serving import STATIC as SHARED
 from ..serving import Guard, Limits, Recent, add_parts, handle_errors, is_loopback, listen, problem, static_parts
-from . import calls
+from . import calls, timelines
 from .jobs import PATIENCE, Busy, Workers, WorkerTask, finish, stream, within
 from .uploads import EXAMPLE, Sent, Shelf
 
@@ -165,9 +165,9 @@ def create_app(
             raise
         return calls.Received.model_validate_json(found)
 
-    for name, question, work in calls.QUESTIONS:
+    for name, question, work in timelines.QUESTIONS:
         _add_address(app, name, question, work, partial(respond, name), asked)
-    for name, question, work, filename, media in calls.FILES:
+    for name, question, work, filename, media in timelines.FILES:
         described = {**refused, 200: {"content": {media: {"schema": {"type": "string"}}}}}
         _add_address(app, name, question, work, partial(to_file, filename, media), described)
     return app

@@ -11,7 +11,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -313,48 +312,6 @@ def plan(question: PlanQuestion, state: PageState, job: Progress) -> Any:
     return state.plan(question)
 
 
-MOST = 2000  # segments that a strip can show
-
-
-def labels(question: LabelsQuestion, state: PageState, job: Progress) -> Any:
-    """What fixed segments of one length make of the plan's events: labels on a timeline, and all the words."""
-    import numpy as np
-
-    from ...base.results import seconds, to_jsonable
-    from ...methods import Fixed, SimulatedAnnotator
-    from ...model.annotator import PresenceRule
-    from ...model.intervals import fixed_segments
-
-    plan, width = state.plan(question), question.segment_length
-    example = plan.example
-    total, events = example["recording_length"], np.asarray(example["events"], dtype=np.float64).reshape(-1, 2)
-    rows = []
-    if plan.recommended.hop is not None:  # beside them, what the plan's own way makes of the same events
-        rows += [_strip(row["name"], row["segments"], row["present"], events, total) for row in example["rows"][1:2]]
-    if total <= MOST * width:
-        segments = fixed_segments(recording_length=total, segment_length=width)
-        rule = plan.task.criteria.rule or PresenceRule.fraction(example["presence_criterion"])
-        present = SimulatedAnnotator(rule=rule)(events, segments)
-        rows.append(_strip(f"fixed {seconds(width)}", segments, present, events, total))
-    strip = {"recording_length": total, "events": events, "rows": rows}
-    row = Fixed(width).expected(plan.task)
-    return dict(to_jsonable({"segment_length": width, "row": row, "timeline": strip}))
-
-
-def _strip(name: str, segments: Any, present: Any, events: Any, total: float) -> dict[str, Any]:
-    """The labels of segments in time, and where they are wrong."""
-    import numpy as np
-
-    from ...model.intervals import complement, intersect, merge
-
-    pieces, flags = np.asarray(segments, dtype=np.float64).reshape(-1, 2), np.asarray(present, dtype=bool)
-    labelled = merge(pieces[flags])
-    missed = intersect(complement(labelled, 0.0, total), events)
-    phantom = intersect(labelled, complement(events, 0.0, total))
-    wrong = np.concatenate((missed, phantom))
-    return {"name": name, "segments": pieces, "present": flags, "wrong": wrong[np.argsort(wrong[:, 0])]}
-
-
 def evaluate(question: EvaluateQuestion, state: PageState, job: Progress) -> Any:
     """What labels of fixed segments make of real annotations."""
     from ...studies.evaluate.evaluator import evaluate as call
@@ -404,10 +361,11 @@ def report(work: Callable[..., Any], question: Question, state: PageState, job: 
 
 def query_files(question: QueriesQuestion, state: PageState, job: Progress) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
+    from ...methods import Fixed
     from ...studies.queries.query_set import queries
 
     plan = state.plan(question)
-    count, most = labels(question, state, job)["row"]["n_queries"], state.limits.queries
+    count, most = Fixed(question.segment_length).expected(plan.task).n_queries, state.limits.queries
     if count > most:
         raise InvalidInput(f"segment_length gives {count:,.0f} queries; at most {most:,} here")
     names = range(1, 1 + round(plan.settings["n_recordings"]))
@@ -449,17 +407,3 @@ def warm_up() -> None:
     make(1.0, presence_criterion=0.5, recording_length=100.0, n_events=1).to_dict()
     score([[(1.0, 2.0)]], recording_length=10.0, segment_length=1.0, presence_criterion=0.5)
     make(1.0, presence_criterion=0.5, recording_length=100.0, n_events=20)
-
-
-QUESTIONS: tuple[Any, ...] = (
-    ("plan", PlanQuestion, plan),
-    ("labels", LabelsQuestion, labels),
-    ("evaluate", EvaluateQuestion, evaluate),
-    ("simulate", SimulateQuestion, simulate),
-    ("audit", AuditQuestion, audit),
-)
-FILES: tuple[Any, ...] = (
-    ("queries", QueriesQuestion, query_files, "queries.zip", "application/zip"),
-    *((f"report/{name}", question, partial(report, work), f"{name}.html", "text/html")
-      for name, question, work in QUESTIONS if name != "labels"),
-)  # fmt: skip

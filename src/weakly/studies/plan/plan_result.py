@@ -199,30 +199,28 @@ class Plan(Result):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Wrong time and events found over the segment length, with the pick and the lengths people use."""
+        """Accuracy near events and events found over the segment length, with the pick and the lengths people use."""
         ax = plot.axes(ax)
         rows = self.curve
         x = np.array([row.segment_length for row in rows], dtype=float)
-        wrong = np.array([row.wrong_time for row in rows])
-        found = np.array([row.event_recall for row in rows])
-        (left,) = ax.plot(x, wrong, color=plot.COLOURS[0], label=plain_name("wrong_time"))
+        near = np.array([row.overlap_accuracy for row in rows])
+        ax.plot(x, near, color=plot.COLOURS[0], label=plain_name("overlap_accuracy"))
+        found = [row.event_recall for row in rows]
+        ax.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
         usual = [k for k, width in enumerate(x) if width in COMMON]
-        ax.plot(x[usual], wrong[usual], "o", color=plot.COLOURS[0], markersize=5)
-        ax.axhline(self.task.event_time, color="#888888", linewidth=1, linestyle=":")
-        _beside(ax, "label nothing", (1.0, self.task.event_time), xycoords=("axes fraction", "data"), ha="right")
-        other = ax.twinx()
-        (right,) = other.plot(x, found, color=plot.COLOURS[2], linestyle="--", label=plain_name("event_recall"))
-        other.set(ylim=(0, 1.03), ylabel=plain_name("event_recall"))
-        other.grid(visible=False)
+        ax.plot(x[usual], near[usual], "o", color=plot.COLOURS[0], markersize=5)
+        k = int(np.nanargmax(near)) if np.isfinite(near).any() else 0
+        ax.plot(x[k], near[k], "*", color=plot.COLOURS[0], markersize=13)
+        _beside(ax, f"{seconds(x[k])}, {percent(near[k])}", (x[k], near[k]), xytext=(0, 8), ha="center")
         if self.equal_range is not None and self.recommended.design.is_plain:
             ax.axvspan(*self.equal_range, color=plot.COLOURS[0], alpha=0.12, linewidth=0)
         if self.recommended.design.is_plain and self.segment_length is not None:
             ax.axvline(self.segment_length, color="#444444", linestyle="--", linewidth=1)
             _beside(ax, seconds(self.segment_length), (self.segment_length, 0.0))
-        top = 2.0 * max(self.task.event_time, self.recommended.wrong_time)
-        ax.set(xscale="log", ylim=(0, top), xlabel=plot.label("segment_length"), ylabel="wrong time per recording (s)")
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.legend(handles=[left, right], loc="best")
+        ax.set(xscale="log", ylim=(0, 1.03), xlabel=plot.label("segment_length"), ylabel="share")
+        ax.yaxis.set_major_formatter(lambda value, _: percent(value))
+        ax.xaxis.set_major_formatter(plot.tick)
+        ax.legend(loc="best")
         return ax
 
     def figures(self) -> dict[str, Figure]:
@@ -293,7 +291,7 @@ class Plan(Result):
 _RECORDINGS, _MOST = 100, 1000  # drawn ones, and those of a pilot
 CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
-    "lengths": "Wrong time and events found over the length of fixed segments. Dots: the lengths that people use.",
+    "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
 
@@ -345,8 +343,8 @@ def _frontier_figure(plan: Plan) -> Figure:
     ax.set(xlim=(left, right), ylim=(-0.03 * top, top), xscale="log")
     ax.set(xlabel=f"cost{f' ({unit})' if unit else ''}", ylabel="wrong time per recording (s)")
     between = "25" if right / left < 300 else ""  # the marks that have a number beside the powers of ten
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    ax.xaxis.set_minor_formatter(lambda value, _: f"{value:,g}" if f"{value:e}"[0] in between else "")
+    ax.xaxis.set_major_formatter(plot.tick)
+    ax.xaxis.set_minor_formatter(lambda value, _: plot.tick(value) if f"{value:e}"[0] in between else "")
     for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
         mark = "*" if k == 0 else "D" if "optimum" in name else "o"
         ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,

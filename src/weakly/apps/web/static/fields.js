@@ -50,9 +50,10 @@ export function sliderBox({ low, high, log = false, whole = false, text = false,
 }
 
 class Field {
-  constructor(spec, symbols, onchange) {
+  constructor(spec, symbols, onchange, owner) {
     this.spec = spec;
     this.name = spec.name;
+    this.kept = `file.${owner}.${spec.name}`; // where what is known of a file outlives a reload
     this.id = `f${++counter}-${spec.name}`;
     const symbol = symbols[spec.symbol ?? spec.name];
     const unit = spec.unit ?? symbol?.unit;
@@ -102,14 +103,39 @@ class Field {
     const forget = el("button", { type: "button", text: "Remove file", hidden: true, onclick: () => { this.input.value = ""; this.resend = async () => {}; arrived(null, ""); } });
     const arrived = (received, text, broken = "", name = "") => {
       Object.assign(this, { received, broken, sending: false });
+      if (received) sessionStorage.setItem(this.kept, JSON.stringify({ received, text, name }));
+      else sessionStorage.removeItem(this.kept);
+      offer.hidden = true;
       this.state.textContent = text;
       this.error(broken);
       forget.hidden = received === null && broken === "";
       this.node.classList.toggle("filled", received !== null);
       spec.onreceived?.(received);
       onchange();
-      const said = received ? [received.reading, ...received.findings.map((each) => each.replace(`${name}:`, "line "))] : [];
+      const said = received ? [received.reading.replaceAll("recording_length =", "recording length ="), ...received.findings.map((each) => each.replace(`${name}:`, "line "))] : [];
       this.state.append(...said.flatMap((each) => [el("br"), each]));
+    };
+    /** After a reload the file is still on the server: the page remembers what came back for it. */
+    this.recall = () => {
+      const kept = sessionStorage.getItem(this.kept);
+      if (!kept || performance.getEntriesByType("navigation")[0]?.type !== "reload") { sessionStorage.removeItem(this.kept); return; }
+      const { received, text, name } = JSON.parse(kept);
+      this.resend = async () => arrived(null, "", `The server no longer has ${name || "the file"}: choose it again.`);
+      arrived(received, text, "", name);
+    };
+    /** A file that this field cannot take may be what another tab asks for. */
+    const offer = el("button", { type: "button", hidden: true });
+    const elsewhere = async (file, fields) => {
+      const kind = fields.kind === "events" ? "answers" : "events";
+      const fits = await upload(file, { ...fields, kind }).then(() => true, () => false);
+      if (!fits || !this.broken) return;
+      const tab = kind === "answers" ? "Audit" : "Evaluate";
+      this.broken = kind === "answers" ? `${file.name} says of clips what is in them, not when events begin and end.` : `${file.name} says when events begin and end, not what was said of clips.`;
+      this.error(this.broken);
+      offer.textContent = `Open it in the tab ${tab}`;
+      offer.onclick = () => { this.input.value = ""; arrived(null, ""); document.dispatchEvent(new CustomEvent("open-elsewhere", { detail: { kind, file } })); };
+      offer.hidden = false;
+      onchange();
     };
     const option = (name, text, attributes) => {
       const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
@@ -140,7 +166,7 @@ class Field {
       if (!file) return Promise.resolve();
       this.resend = () => {
         const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
-        return send(file.name, (signal) => upload(file, fields, { signal }));
+        return send(file.name, (signal) => upload(file, fields, { signal })).then(() => (this.broken ? elsewhere(file, fields) : null));
       };
       return this.resend();
     };
@@ -161,7 +187,7 @@ class Field {
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
     const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
-    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, forget, more);
+    return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, offer, forget, more);
   }
 
   /** The options of a select; a choice that came with a link is kept until they hold it. */
@@ -195,11 +221,11 @@ class Field {
 
 /** A form from groups of declarations: [{legend, fields: [...]}]. */
 export class Form {
-  constructor(groups, symbols, onchange) {
+  constructor(groups, symbols, onchange, owner) {
     this.fields = [];
     const changed = () => { this.arrange(); onchange(); };
     const sets = groups.map(({ legend, fields }) => {
-      const made = fields.map((spec) => new Field(spec, symbols, changed));
+      const made = fields.map((spec) => new Field(spec, symbols, changed, owner));
       this.fields.push(...made);
       return el("fieldset", {}, el("legend", { text: legend }), ...made.map((field) => field.node));
     });

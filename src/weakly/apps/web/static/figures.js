@@ -93,12 +93,12 @@ export function bars(node, { names, values, title, chosen = null, texts = null }
 }
 
 /** Dots in rows, one row per name from top to bottom, one colour and shape per series; shares from 0 to 1. */
-export function dots(node, { names, series }) {
+export function dots(node, { names, series, low = 0, plain = false }) {
   const shapes = ["circle", "diamond", "square", "triangle-up"];
   rowed(node, names);
   return draw(node, (colours) => ({
-    data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map((name, row) => [literal(name), percent(each.values[row])]), hovertemplate: `%{customdata[0]}<br>${literal(each.name)} %{customdata[1]}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
-    layout: { hovermode: "closest", xaxis: { ...axis("", { share: true }), range: [0, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
+    data: series.map((each, k) => ({ type: "scatter", mode: "markers", name: literal(each.name), x: each.values, y: names.map((name, row) => row), customdata: names.map((name, row) => [literal(name), plain ? each.values[row].toFixed(2) : percent(each.values[row])]), hovertemplate: `%{customdata[0]}<br>${literal(each.name)} %{customdata[1]}<extra></extra>`, marker: { color: colours[k], symbol: shapes[k], size: 9 }, cliponaxis: false })),
+    layout: { hovermode: "closest", xaxis: { ...axis("", { share: !plain }), range: [low - 0.02, 1.02] }, yaxis: { automargin: true, range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names.map((name, k) => k), ticktext: names.map((name) => literal(short(name))), tickfont: { size: 11 }, gridcolor: css("--line"), zeroline: false }, margin: { l: 10, r: 15, t: 10, b: 45 } },
   }));
 }
 
@@ -121,8 +121,8 @@ export function figure(title, caption = "") {
   return { plot, node: el("figure", {}, el("h3", { text: unbroken(title) }), plot, caption ? el("figcaption", { text: caption }) : null) };
 }
 
-/** Events above, one row of labelled segments per method below; wrong time is marked under each row. */
-export function timeline(node, { recording_length: total, events, rows }) {
+/** Events above, one row of labelled segments per way below; wrong time is marked under each row, lost events are hollow. `step`: {name, at} shows one row as it is after so many rounds. */
+export function timeline(node, { recording_length: total, events, rows }, step = null) {
   const width = Math.max(320, node.clientWidth || 800);
   const left = width < 600 ? 78 : 150;
   const right = 8, row = 40, bar = 20;
@@ -137,14 +137,55 @@ export function timeline(node, { recording_length: total, events, rows }) {
   rows.forEach((each, k) => {
     const y = 4 + (k + 1) * row;
     title(each.name, y);
+    const round = step !== null && step.name === each.name ? each.rounds[step.at] : undefined;
+    if (round) {
+      each.rounds.slice(0, step.at).forEach((past) => past.segments.forEach((segment, i) => block(past.present[i] ? "present faint" : "absent faint", segment, y, bar, "edge")));
+      round.segments.forEach((segment, i) => block(round.present[i] ? "present" : "absent", segment, y, bar, "edge asked"));
+      return;
+    }
     each.segments.forEach((segment, i) => block(each.present[i] ? "present" : "absent", segment, y, bar, "edge"));
     each.wrong.forEach((stretch) => block("wrong", stretch, y + bar + 2, 6));
+    (each.lost ?? []).forEach((event) => block("lost", event, y + 2, bar - 4));
   });
   const foot = height - 8;
-  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => total / size <= width / 70) ?? total / 5;
-  for (let time = 0; time <= total * (1 + 1e-9); time += step) parts.push(svg("text", { class: "tick", x: at(time), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
+  const tick = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => total / size <= width / 70) ?? total / 5;
+  for (let time = 0; time <= total * (1 + 1e-9); time += tick) parts.push(svg("text", { class: "tick", x: at(time), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
   parts.push(svg("text", { class: "tick", x: 0, y: foot }, "time (s)"));
   node.setAttribute("viewBox", `0 0 ${width} ${height}`);
   node.setAttribute("height", height);
   node.replaceChildren(...parts);
+}
+
+/** A small timeline: one lost event above the segments around it. */
+export function glimpse({ recording, label, event, segments }) {
+  const width = 300, low = segments[0][0], high = segments.at(-1)[1];
+  const at = (time) => (width * (time - low)) / (high - low);
+  const block = (kind, [a, b], y) => svg("rect", { class: kind, x: at(a).toFixed(2), y, width: Math.max(0.8, at(b) - at(a)).toFixed(2), height: 14 });
+  const node = svg("svg", { class: "timeline", role: "img", viewBox: `0 0 ${width} 34`, "aria-label": `${label} in ${recording}, lost` });
+  node.append(block("lost", event, 1), ...segments.map((segment) => block("absent edge", segment, 18)));
+  const seconds = event.map((time) => time.toLocaleString("en-US", { maximumFractionDigits: 2 }));
+  return el("figure", { class: "glimpse" }, node, el("figcaption", { text: `${label}: ${seconds[0]} to ${seconds[1]} s of ${recording}` }));
+}
+
+/** Small curves of the same quantity, one per class, with the same axes; the best length is a dot. */
+export function multiples(groups, { word, most = 12 }) {
+  const width = 180, height = 86, left = 4, top = 6, foot = 68;
+  const lengths = groups.flatMap(([, rows]) => rows.map((row) => row.segment_length));
+  const [low, high] = [Math.log(Math.min(...lengths)), Math.log(Math.max(...lengths))];
+  const x = (row) => left + ((width - 2 * left) * (Math.log(row.segment_length) - low)) / (high - low || 1);
+  const y = (row) => foot - (foot - top) * row[word];
+  const best = (rows) => rows.reduce((kept, row) => (row[word] > kept[word] ? row : kept), rows[0]);
+  const one = ([name, rows]) => {
+    const mark = best(rows);
+    const node = svg("svg", { class: "multiple", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": `${name}: best ${percent(mark[word])} at ${mark.segment_length} s` });
+    node.append(...[0, 0.5, 1].map((share) => svg("line", { class: "base", x1: left, x2: width - left, y1: foot - (foot - top) * share, y2: foot - (foot - top) * share })),
+      svg("polyline", { points: rows.map((row) => `${x(row).toFixed(1)},${y(row).toFixed(1)}`).join(" ") }), svg("circle", { cx: x(mark), cy: y(mark), r: 3.5 }),
+      svg("text", { x: left, y: height - 4 }, unbroken(`${percent(mark[word])} at ${mark.segment_length} s`)));
+    return el("figure", {}, el("figcaption", { text: short(name), title: name }), node);
+  };
+  const sorted = groups.filter(([, rows]) => rows.every((row) => Number.isFinite(row[word]))).sort((a, b) => best(a[1])[word] - best(b[1])[word]);
+  const grid = el("div", { class: "multiples" }, ...sorted.slice(0, most).map(one));
+  const rest = sorted.slice(most);
+  const more = rest.length ? el("button", { type: "button", text: `Show all ${sorted.length} classes`, onclick: () => { grid.append(...rest.map(one)); more.remove(); } }) : null;
+  return el("div", {}, el("h3", { text: "Accuracy near events of each class, worst first" }), el("p", { class: "help", text: "The same axes everywhere: segment length from short to long, 0 to 100 %. Dot: the best length." }), grid, more);
 }

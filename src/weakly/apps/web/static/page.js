@@ -87,6 +87,12 @@ async function start() {
   document.getElementById("copy-link").addEventListener("click", copyLink);
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); current.answer.focus(); });
   window.addEventListener("popstate", follow);
+  document.addEventListener("open-elsewhere", ({ detail: { kind, file } }) => {
+    open(kind === "answers" ? "audit" : "evaluate");
+    remember(0);
+    current.form.field(kind === "answers" ? "weak" : "file").take(file);
+  });
+  for (const panel of panels) for (const field of panel.form.fields) field.recall?.();
   follow();
 }
 

@@ -20,7 +20,7 @@ export class Panel {
     this.place = new Place();
     this.last = null;
     this.tried = ""; // what the plan's own slider was moved to; part of the link
-    this.form = new Form(spec.groups(this), symbols, () => this.changed());
+    this.form = new Form(spec.groups(this), symbols, () => this.changed(), spec.name);
     this.answer = el("p", { class: "answer", id: `answer-${spec.name}`, "aria-live": "polite", tabindex: "-1" });
     this.more = el("div", {});
     this.notes = el("div", { class: "notes", "aria-live": "polite" });
@@ -136,7 +136,7 @@ export class Panel {
   async show(signal) {
     const { result, notes } = this.last;
     this.below.hidden = false; // figures need a size to be drawn
-    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: text[0].toUpperCase() + text.slice(1) })));
+    this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: spoken(text[0].toUpperCase() + text.slice(1)) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;
     const [first, ...more] = this.spec.words(result).map(spoken);
     this.node.dataset.verdict = result.verdict ?? "";

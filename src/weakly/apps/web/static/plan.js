@@ -1,5 +1,5 @@
 // The tab plan: settings, the answer in words, curves, the timeline that follows the segment length, the comparison.
-import { el, numbers, percent, show, svg, table, unbroken, words } from "./dom.js";
+import { el, numbers, percent, show, spoken, svg, table, unbroken, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { bars, curves, figure, moveCursor, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
@@ -23,7 +23,7 @@ const groups = (panel) => [
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
     { name: "price", label: "Priced", kind: "choice", value: "work", options: [["work", "by hours of work"], ["share", "as a share"], ["money", "per second and query"]] },
-    { name: "per_hour", label: "Wage of an hour", unit: "", kind: "number", value: "", placeholder: "hours only", when: (values) => values.price === "work" },
+    { name: "per_hour", label: "Wage of an hour", unit: "", kind: "number", value: "", placeholder: "hours only", slider: [0, 100], when: (values) => values.price === "work" },
     { name: "seconds_per_answer", label: "Seconds per answer", unit: "", kind: "number", value: 3, slider: [0, 20], when: (values) => values.price === "work" },
     { name: "seconds_per_event", label: "Seconds to mark an event by hand", unit: "", kind: "number", value: 15, slider: [0, 120], when: (values) => values.price === "work" },
     { name: "speed", label: "Speed of hearing or viewing", unit: "", kind: "number", value: 1, slider: [0.5, 60], log: true, help: "1 for sound; EEG is viewed at about 8.", when: (values) => values.price === "work" },
@@ -63,16 +63,35 @@ function build(panel) {
   const strip = svg("svg", { class: "timeline", role: "img" });
   const numbers = el("ul", { class: "numbers", "aria-live": "polite" });
   const drag = sliderBox({ low: 0.02, high: 60, log: true, value: 1, id: "try-length", label: "Segment length to try", onchange: () => { panel.tried = drag.box.value; panel.onsettings(); follow(panel); } });
-  const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label" };
+  const meaning = { event: "event", present: "labelled present", absent: "labelled absent", wrong: "wrong label", lost: "event that is lost" };
   const key = el("p", { class: "help" }, ...Object.entries(meaning).map(([kind, text]) => el("span", { class: "legend" }, el("span", { class: `key ${kind}` }), text)));
+  const step = el("input", { id: "step", type: "range", min: 0, max: 1, step: 1, value: 1, oninput: () => drawStrip(panel) });
+  const stepped = el("span", { class: "help", "aria-live": "polite" });
   const reset = el("button", { type: "button", text: "Back to the plan", onclick: () => { panel.tried = ""; panel.onsettings(); drag.set(show("segment_length", panel.view.planned)); follow(panel); } });
   const error = el("p", { class: "error", role: "alert" });
   const labels = el("div", {}, el("h3", { text: "What the labels look like" }),
-    el("div", { class: "drag" }, el("label", { for: "try-length", text: "Segment length (s)" }), drag.slider, drag.box, reset), error, numbers, strip, key);
+    el("div", { class: "drag" }, el("label", { for: "try-length", text: "Segment length (s)" }), drag.slider, drag.box, reset), error, numbers, strip, key, el("div", { class: "drag" }, el("label", { for: "step", text: "Step by step" }), step, stepped));
   const methods = el("div"), rest = el("div");
   panel.output.replaceChildren(el("div", { class: "figures" }, accuracy.node, frontier.node), labels, methods, el("div", { class: "figures" }, costs.node, wrong.node), rest);
-  panel.view = { accuracy: accuracy.plot, frontier: frontier.plot, costs: costs.plot, wrong: wrong.plot, strip, numbers, drag, error, methods, rest, place: new Place(), planned: 1, drawn: null };
-  new ResizeObserver(() => { if (panel.view.drawn) timeline(strip, panel.view.drawn); }).observe(panel.output);
+  panel.view = { accuracy: accuracy.plot, frontier: frontier.plot, costs: costs.plot, wrong: wrong.plot, strip, numbers, drag, error, step, stepped, methods, rest, place: new Place(), planned: 1, drawn: null };
+  new ResizeObserver(() => { if (panel.view.drawn) drawStrip(panel); }).observe(panel.output);
+}
+
+/** The row that is shown step by step: the recommended way, else the plain segments. */
+function stepRow(panel) {
+  const rows = panel.view.drawn?.rows ?? [];
+  return rows.find((row) => row.name === panel.last.result.recommended.name) ?? rows.at(-1);
+}
+
+/** The timeline, with the recommended way as far as the steps are. */
+function drawStrip(panel) {
+  const { view } = panel, row = stepRow(panel);
+  if (!row) return;
+  const at = Number(view.step.value), done = at >= row.rounds.length;
+  const hand = row.name.includes("by hand");
+  const n = done ? 0 : row.rounds[at].segments.length;
+  view.stepped.textContent = done ? `${row.name}: the labels` : hand ? `${row.name}, step ${at + 1}: ${at ? "mark what was heard" : "hear everything once"}` : `${row.name}, round ${at + 1}: ${n} ${n === 1 ? "segment is" : "segments are"} heard`;
+  timeline(view.strip, view.drawn, done ? null : { name: row.name, at });
 }
 
 /** Asks for the labels of the length on the slider and draws them; until they come the old ones are dimmed. */
@@ -87,7 +106,9 @@ async function follow(panel) {
     view.drawn = result.timeline;
     view.numbers.replaceChildren(...NUMBERS.map((name) => el("li", { "data-word": name }, `${words(name)} `, el("b", { text: unbroken(`${show(name, result.row[name])}${name === "wrong_time" ? " s" : name === "cost" && currency ? ` ${currency}` : ""}`) }))));
     view.strip.setAttribute("aria-label", `Labels that ${show("segment_length", length)} s segments give ${result.timeline.events.length} events`);
-    timeline(view.strip, result.timeline);
+    view.step.max = stepRow(panel)?.rounds.length ?? 0;
+    view.step.value = view.step.max;
+    drawStrip(panel);
     moveCursor(view.accuracy, length);
     for (const node of shown) node.classList.remove("stale");
   } catch (problem) {
@@ -146,18 +167,18 @@ async function drawFrontier(node, result) {
 async function render(panel, result) {
   if (!panel.view) build(panel);
   const view = panel.view;
-  panel.notes.append(...result.warnings.map((text) => el("p", { class: "note", text })));
+  panel.notes.append(...result.warnings.map((text) => el("p", { class: "note", text: spoken(text) })));
   // A plan of several passes has no one length; the plain segments it is compared with have.
   view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
   view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
-    el("p", { class: "help", text: "Wrong time: seconds per recording. Queries, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
+    el("p", { class: "help", text: "Wrong time: seconds per recording. Clips to play, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));
-  parts.push(el("h3", { text: "The recommendation in detail" }), el("p", { text: result.details }));
+  parts.push(el("h3", { text: "The recommendation in detail" }), el("p", { text: spoken(result.details) }));
   if (result.uncertainty?.words && !result.details.includes(result.uncertainty.words)) parts.push(el("h3", { text: "How sure is this?" }), el("p", { text: result.uncertainty.words }));
   parts.push(table(result.sensitivity, { columns: ["presence_criterion", "wrong_time", "event_recall", "overlap_accuracy", "best_segment_length", "best_wrong_time"], heads: { best_segment_length: "best length (s)", best_wrong_time: "its wrong time (s)" }, caption: "If the presence criterion is another: the recommended way, and the best length", chosen: (row) => result.settings.presence_criterion?.length === 1 && row.presence_criterion === result.settings.presence_criterion[0] }));
-  parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text }))));
+  parts.push(el("h3", { text: "What this rests on" }), el("ul", {}, ...result.assumptions.map((text) => el("li", { text: spoken(text) }))));
   view.rest.replaceChildren(...parts);
   const labels = follow(panel);
   const asked = result.rows.filter((row) => row.cost > 0);
@@ -174,7 +195,7 @@ export const plan = {
   example: { pilot: true, presence_criterion: "0.4", total_hours: 20, per_hour: 20 },
   downloads: [
     { text: "Download report", path: "api/report/plan" },
-    { text: "Queries as CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
-    { text: "Queries for Label Studio (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
+    { text: "Clips to play as CSV (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "csv" }) },
+    { text: "Clips for Label Studio (zip)", path: "api/queries", more: (panel) => ({ segment_length: Number(panel.view.drag.box.value), to: "labelstudio" }) },
   ],
 };

@@ -1,6 +1,8 @@
 // The tabs evaluate, simulate and audit.
-import { chosenColumns, el, numbers, percent, table, words } from "./dom.js";
-import { curves, dots, figure } from "./figures.js";
+import { chosenColumns, el, numbers, percent, spoken, svg, table, words } from "./dom.js";
+import { sliderBox } from "./fields.js";
+import { curves, dots, figure, glimpse, multiples, timeline } from "./figures.js";
+import { Place, Problem, ask } from "./server.js";
 
 const RULES = [["", "a share of the event"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
 const FIRST = ["label", "segment_length", "rule", "annotator", "presence_criterion", "overlap_accuracy", "event_recall", "wrong_time", "n_queries"];
@@ -32,7 +34,7 @@ function overLengths(result) {
   const observers = grouped(whole, observer);
   const classes = several && observers.length === 1 ? grouped(result.rows, (row) => row.label) : [];
   const few = classes.length <= 5;
-  const caption = several ? (few ? "" : `Bold: ${classes.length || "all"} classes together; grey: each class, named when pointed at.`) : "Bands: two standard errors.";
+  const caption = several ? (few ? "" : `${classes.length || "All"} classes together; each by itself is below.`) : "Bands: two standard errors.";
   const at = (result.best ?? []).filter((row) => !several || row.label === "all");
   const marks = at.length > 2 ? [] : at.map((row) => ({ x: row.segment_length, text: `${at.length > 1 ? "" : "best: "}${row.segment_length} s` }));
   const finding = (word, title) => (at.length !== 1 || !known(at[0][word]) ? `${title} over segment length`
@@ -41,12 +43,13 @@ function overLengths(result) {
     const picture = figure(finding(word, title), caption);
     const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: "%{x:,.3~g} s: %{customdata[1]}", ...more });
     const band = (rows) => (rows.some((row) => row[`${word}_se`] > 0) ? [-2, 2].map((k) => rows.map((row) => Math.min(1, Math.max(0, row[word] + k * row[`${word}_se`])))) : null);
-    const traces = classes.map(([label, rows], k) => line(label, rows, few ? { colour: k + 1, dotted: true } : { grey: true, legend: false }));
+    const traces = (few ? classes : []).map(([label, rows], k) => line(label, rows, { colour: k + 1, dotted: true }));
     traces.push(...observers.map(([name, rows], k) => line(several ? ["all classes", observers.length > 1 ? name : ""].filter(known).join(", ") : name, rows, { colour: k, dotted: true, band: band(rows) })));
     const draw = () => curves(picture.plot, { traces, x: { title: "segment length (s)", log: true }, y: { title: title.toLowerCase(), share: true, range: [0, 1.03] }, closest: true, marks });
     return { node: picture.node, draw };
   });
-  return { node: el("div", { class: "figures" }, ...pictures.map((each) => each.node)), draw: () => Promise.all(pictures.map((each) => each.draw())) };
+  const small = few ? [] : [multiples(classes, { word: "overlap_accuracy" })];
+  return { node: el("div", {}, el("div", { class: "figures" }, ...pictures.map((each) => each.node)), ...small), draw: () => Promise.all(pictures.map((each) => each.draw())) };
 }
 
 async function showRows(panel, result) {
@@ -61,8 +64,48 @@ async function showRows(panel, result) {
   const every = several && result.rows.length > 24;
   const rows = table(inOrder(result.rows), { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => isBest(row, best.filter((each) => each.label === row.label)) });
   parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows);
+  const beside = panel.name === "evaluate" ? lostEvents(panel) : oneRecording(panel, best);
+  parts.splice(picture ? 1 : 0, 0, beside.node);
   panel.output.replaceChildren(...parts);
   if (picture) await picture.draw();
+  await beside.draw();
+}
+
+/** The ten longest events that segments of a length lose, and a slider for the length. */
+function lostEvents(panel) {
+  const question = panel.last.question, lengths = [...question.segment_length].sort((a, b) => a - b), place = new Place();
+  const said = el("p", { "aria-live": "polite" }), grid = el("div", { class: "glimpses" });
+  const draw = async () => {
+    const length = Number(drag.box.value);
+    try {
+      const { result } = await place.run((signal) => ask("api/lost", { ...question, segment_length: length }, { signal }));
+      const left = result.n_lost, whole = result.n_events.toLocaleString("en-US");
+      const which = left > 10 ? " The ten longest:" : "";
+      said.textContent = left === 0 ? `Segments of ${length} s from 0 s on lose none of ${whole} events.` : `Segments of ${length} s from 0 s on lose ${left.toLocaleString("en-US")} of ${whole} events (${percent(left / result.n_events)}).${which}`;
+      grid.replaceChildren(...result.rows.map(glimpse));
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!(error instanceof Problem)) throw error;
+      said.textContent = spoken(error.message);
+      grid.replaceChildren();
+    }
+  };
+  const drag = sliderBox({ low: lengths[0], high: Math.max(lengths.at(-1), 1.01 * lengths[0]), log: true, value: lengths[0], id: "lost-length", label: "Segment length", onchange: draw });
+  const node = el("div", {}, el("h3", { text: "Which events vanish" }), el("div", { class: "drag" }, el("label", { for: "lost-length", text: "Segment length (s)" }), drag.slider, drag.box), said, grid,
+    el("p", { class: "help", text: "Hollow: the event; below it the segments around, none of which holds enough of it." }));
+  return { node, draw };
+}
+
+/** One recording of the simulation with the labels of the best length. */
+function oneRecording(panel, best) {
+  const rows = best.length ? best : panel.last.result.rows;
+  const length = rows[0].segment_length, strip = svg("svg", { class: "timeline", role: "img", "aria-label": "One simulated recording and its labels" });
+  const node = el("div", {}, el("h3", { text: `One of these recordings, in segments of ${length} s` }), strip, el("p", { class: "help", text: "Pink: wrong labels; hollow: events that are lost." }));
+  const draw = async () => {
+    const { result } = await ask("api/recording", { ...panel.last.question, segment_length: length });
+    timeline(strip, result.timeline);
+  };
+  return { node, draw };
 }
 
 /** Sentences of an answer; a point within a number or a name does not end one. */
@@ -150,6 +193,25 @@ function byClass(result) {
   return { node: picture.node, draw: () => dots(picture.plot, { names: shown.map((row) => row.label), series: names.map((name) => ({ name: words(name), values: shown.map((row) => row[name]) })) }) };
 }
 
+/** Krippendorff's alpha of each class, worst first: how far annotators agree beyond chance. */
+function agreement(result) {
+  const rows = (result.agreement?.by_label ?? result.annotation_agreement?.by_label ?? []).filter((row) => row.label !== "all" && Number.isFinite(row.alpha)).sort((a, b) => a.alpha - b.alpha);
+  if (!rows.length) return null;
+  const most = 16, shown = rows.slice(0, most);
+  const picture = figure("How far annotators agree on each class (alpha)", `${rows.length > most ? `The ${most} worst of ${rows.length} classes. ` : "Worst first. "}1: always; 0: as by chance. Below 0.67 few conclusions hold.`);
+  return { node: picture.node, draw: () => dots(picture.plot, { names: shown.map((row) => row.label), series: [{ name: "alpha", values: shown.map((row) => row.alpha) }], low: Math.min(0, ...shown.map((row) => row.alpha)), plain: true }) };
+}
+
+/** One word on the labels, from how many events they find and how many present labels have an event under them. */
+const LIMITS = [["good", 0.9], ["fair", 0.75], ["poor", 0]];
+function verdict(result) {
+  const scores = result.quality?.scores ?? [], all = scores.find((row) => row.label === "all") ?? scores[0];
+  if (!all || !(all.n_present > 0) || !Number.isFinite(all.event_recall)) return null;
+  const right = 1 - all.n_phantom / all.n_present;
+  const [word] = LIMITS.find(([, least]) => Math.min(right, all.event_recall) >= least);
+  return { word, text: `${word[0].toUpperCase()}${word.slice(1)} labels: ${percent(all.event_recall)} of events are found, and ${percent(right)} of present labels have an event under them${word === "good" ? "" : " (good: 90 % of both)"}.` };
+}
+
 const SCORES = { segment_f1_1s: "segment-based F1 (1 s)", event_f1: "event-based F1", time_f1: "F1 of time", accuracy: "accuracy of time" };
 
 /** The tables of an audit: [title, rows, columns, their heads], columns that fit chosen by hand where many are there. */
@@ -165,7 +227,7 @@ function auditTables(result) {
     ["What a perfect model scores on these labels", named(all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: SCORES[row.metric] ?? words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "exact model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
     ["Clip rules that fit", (result.rules ?? []).map((row) => ({ present: ruleWords(row.rule), ...row })), ["present", "tools", "agreement", "n"], { present: "a segment is present from", tools: "as in", n: "answers" }],
     ["How many votes are enough", result.votes], ["Agreement of the annotators", result.agreement?.by_label], ["Agreement, pair by pair", result.agreement?.by_pair],
-    ["Agreement in time", result.annotation_agreement?.by_label], ["Annotators", result.annotators],
+    ["Agreement in time", result.annotation_agreement?.by_label], ["Annotators with 30 answers or more", (result.annotators ?? []).filter((row) => (row.n ?? row.n_answers ?? row.answers ?? 30) >= 30)],
     ["Labelled present, but no event is there", result.quality?.phantom, ["recording", "onset", "offset", "label"]],
     ["Labelled absent, but an event is there", result.quality?.missed, ["recording", "onset", "offset", "label", "event_seconds"], { event_seconds: "event in it (s)" }],
     ["The strong annotations", result.strong, ["label", "n_events", "n_recordings", "mean_length", "median_length", "coverage"], { n_events: "events", n_recordings: "recordings", mean_length: "mean length (s)", median_length: "median length (s)", coverage: "share of time" }],
@@ -173,7 +235,7 @@ function auditTables(result) {
 }
 
 export const audit = {
-  name: "audit", title: "Audit", endpoint: "api/audit", words: (result) => (result.findings.length ? result.findings.map((finding) => finding.text) : ["Nothing was found."]),
+  name: "audit", title: "Audit", endpoint: "api/audit", words: (result) => { const said = result.findings.map((finding) => finding.text), first = verdict(result)?.text; return first ? [first, ...said] : said.length ? said : ["Nothing was found."]; },
   example: { strong: true, weak: true },
   promise: ["From how much of an event on annotators said present", "Labels with no event under them, and events that no label covers", "The score of a perfect model on these labels, and a report to keep"],
   invitation: "Send strong and weak labels of the same recordings: how sensitive were the annotators, how wrong are the weak labels, what can a perfect model reach on them?",
@@ -186,8 +248,9 @@ export const audit = {
   ],
   question: (values) => (values.strong || values.weak ? values : null),
   render: async (panel, result) => {
-    const pictures = [detection(result), byClass(result)].filter((each) => each !== null);
-    panel.notes.append(...result.notes.filter((text) => !panel.notes.textContent.includes(text)).map((text) => el("p", { class: "note", text })));
+    const pictures = [agreement(result), detection(result), byClass(result)].filter((each) => each !== null);
+    panel.node.dataset.verdict = verdict(result)?.word ?? "";
+    panel.notes.append(...result.notes.filter((text) => !panel.notes.textContent.includes(text)).map((text) => el("p", { class: "note", text: spoken(text) })));
     const made = auditTables(result).map(([caption, rows, names, heads]) => table(rows, { caption, columns: names ?? chosenColumns(rows), heads, limit: 10 }));
     panel.output.replaceChildren(...(pictures.length ? [el("div", { class: "figures" }, ...pictures.map((each) => each.node))] : []), ...made);
     await Promise.all(pictures.map((each) => each.draw()));
