@@ -568,6 +568,17 @@ def by_marks(events, rng, missed):
     return wrong, found
 
 
+def filled_up(segments, design, length):
+    """The segments as they are judged: what the end of a recording cuts as if silence filled it up."""
+    width = segments[:, 1] - segments[:, 0]
+    leaf = design.segment_length
+    whole = np.full(len(width), leaf)
+    if design.follows_answers:  # the shortest node that is as long
+        whole = leaf * 2.0 ** np.ceil(np.log2(np.maximum(width / leaf, 1.0)) - 1e-9)
+    is_last = segments[:, 1] >= length - 1e-9
+    return np.column_stack((segments[:, 0], np.where(is_last, segments[:, 0] + whole, segments[:, 1])))
+
+
 def done(design, lines, length, kw, rng):
     """One recording labelled so: (wrong seconds, found, heard, answers, ticks, reviewed, marks), all classes."""
     people, missed = parts_of(kw, design)
@@ -582,7 +593,8 @@ def done(design, lines, length, kw, rng):
             person = SimulatedAnnotator(who, rule=rule, rng=rng)
             if design.name == "screening":
                 raise NotImplementedError
-            one = run(design, Recording("a", length, events=events), person)
+            one = run(design, Recording("a", length, events=events),
+                      lambda events, segments, who=person: who(events, filled_up(segments, design, length)))  # fmt: skip
             tally = tally_of([one.labels], EventArrays.of([events], length), rule=rule)
             once = k == 0 or design.follows_answers
             ticks = np.sum(one.asked.present == 1) if len(lines) > 1 and not design.follows_answers else 0
@@ -668,9 +680,7 @@ def choices_agree(seed, n=120):
             ("cost", row.cost / per, made.task.cost.of(**work), se * row.cost / max(row.hours, 1e-12)),
         ):
             slack = math.hypot(slack, row.wrong_time_se if word == "wrong_time" else 0.0)
-            # The engine asks for a share of the whole length of a last segment that is cut, people for one of the rest.
-            cut = 0.05 if "coverage" in str(kw.get("rule")) else 0.004
-            limit = 4.5 * slack + cut * abs(theirs) + 1e-9
+            limit = 4.5 * slack + 0.004 * abs(theirs) + 1e-9
             # Few runs hold a rare loss: as often as the row itself says.
             chance = 4 * math.sqrt(row.event_recall * max(1 - row.event_recall, 0) / max(events.sum() * repeats, 1))
             limit += {"wrong_time": events.mean() * made.task.lengths.quantile(0.99), "event_recall": 1.0}.get(

@@ -95,8 +95,9 @@ def plan(
 
     Notes
     -----
-    Every row is exact on what will be asked: segments start at 0 and the last one is cut, on all events of a pilot, or
-    over all places of one event in a recording of the given length. Several events in a recording are drawn (with a
+    Every row is exact on what will be asked: segments start at 0 and the last one is cut (a rule about a share of the
+    segment judges it as if silence filled it up), on all events of a pilot, or over all places of one event in a
+    recording of the given length. Several events in a recording are drawn (with a
     fixed seed, those that overlap become one), and the row says its standard error.
 
     Accuracy near events (``overlap_accuracy``) pools the finest pieces of a way that meet an event: fixed segments,
