@@ -392,6 +392,20 @@ def test_a_setting_that_is_gone_is_refused_where_the_next_round_is_written(label
 
 
 @posix
+@pytest.mark.parametrize("kind", ["l-fixed", "l-information"])
+def test_answers_whose_query_is_gone_are_refused_in_one_line(labelled, tmp_path, kind):
+    """``DELETE FROM queries``, then ``label --export``: the answers are left, and what they were about is not."""
+    shutil.copytree(labelled[kind], tmp_path / "t")
+    with contextlib.closing(sqlite3.connect(tmp_path / "t" / "campaign.db")) as database, database:
+        assert database.execute("delete from queries").rowcount > 0
+        assert database.execute("select count(*) from answers").fetchone()[0] > 0
+    code, notes, trace = ABUSE["contained"]("label", tmp_path / "t", "--export")
+    assert (code, trace) == (2, "")
+    assert "is gone and its answer is not (in all 2 of 2 answers): damaged?" in notes
+    assert ABUSE["trouble"](code, notes, trace) is None
+
+
+@posix
 def test_mangled_rows_and_bytes_are_refused_in_one_line(labelled, tmp_path):
     """A small part of what ``python -m benchmarks campaign`` does with 3,000 campaigns."""
     troubles, codes = ABUSE["mangled_rows"](tmp_path, count=10, seed=5, made=labelled)
