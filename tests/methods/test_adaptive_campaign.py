@@ -352,6 +352,8 @@ def _parameter(name, value):
         ("l-fixed", "update settings set value = '7' where name = 'method'"),
         ("l-fixed", "update settings set value = json_set(value, '$.annotators', 7) where name = 'label'"),
         ("l-change", "update settings set value = json_set(value, '$.features', 'x') where name = 'signal'"),
+        ("l-count", "update answers set annotator = x'fffe'"),
+        ("l-count", "insert into actions values (0, 'x', 'q', x'fffe', 'undo', null, '')"),
         ("l-fixed", "update recordings set seconds = 0"),
         ("l-information", "update recordings set seconds = 1e308"),
         ("l-fixed", "update recordings set seconds = 'nan'"),
