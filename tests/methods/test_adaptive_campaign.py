@@ -352,6 +352,8 @@ def _parameter(name, value):
         ("l-fixed", "update settings set value = '7' where name = 'method'"),
         ("l-fixed", "update settings set value = json_set(value, '$.annotators', 7) where name = 'label'"),
         ("l-change", "update settings set value = json_set(value, '$.features', 'x') where name = 'signal'"),
+        ("l-count", "update answers set annotator = x'fffe'"),
+        ("l-count", "insert into actions values (0, 'x', 'q', x'fffe', 'undo', null, '')"),
         ("l-fixed", "update recordings set seconds = 0"),
         ("l-information", "update recordings set seconds = 1e308"),
         ("l-fixed", "update recordings set seconds = 'nan'"),
@@ -389,6 +391,20 @@ def test_a_setting_that_is_gone_is_refused_where_the_next_round_is_written(label
     code, notes, trace = ABUSE["contained"]("queries", "--resume", tmp_path / "t", "--to", "csv")
     assert (code, trace) == (2, "")
     assert "the signal None: damaged?" in notes
+
+
+@posix
+@pytest.mark.parametrize("kind", ["l-fixed", "l-information"])
+def test_answers_whose_query_is_gone_are_refused_in_one_line(labelled, tmp_path, kind):
+    """``DELETE FROM queries``, then ``label --export``: the answers are left, and what they were about is not."""
+    shutil.copytree(labelled[kind], tmp_path / "t")
+    with contextlib.closing(sqlite3.connect(tmp_path / "t" / "campaign.db")) as database, database:
+        assert database.execute("delete from queries").rowcount > 0
+        assert database.execute("select count(*) from answers").fetchone()[0] > 0
+    code, notes, trace = ABUSE["contained"]("label", tmp_path / "t", "--export")
+    assert (code, trace) == (2, "")
+    assert "is gone and its answer is not (in all 2 of 2 answers): damaged?" in notes
+    assert ABUSE["trouble"](code, notes, trace) is None
 
 
 @posix

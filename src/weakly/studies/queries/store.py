@@ -248,10 +248,14 @@ class Store:
             end = recordings[name]["seconds"] if name in recordings else 1e300
             if not 0 <= onset < offset <= end * (1 + 1e-6):
                 raise ValueError(f"query {shortened(query)} lies from {onset} to {offset} s")
+        given = connection.execute(_STANDING).all()
+        for what, told in (("answer", given), ("action", connection.execute(select(ACTIONS)).all())):
+            if odd := [value for row in told for value in row if isinstance(value, bytes)]:  # SQLite holds any kind
+                raise ValueError(f"an {what} holds {shortened(odd[0])}")
         answers = [
             Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
                    str(row.answered or ""), str(row.source or ""), str(row.answer))
-            for row in connection.execute(_STANDING)
+            for row in given
         ]  # fmt: skip
         return CampaignState(settings, recordings, frame, answers)
 
