@@ -363,7 +363,7 @@ def audit(
 
 def _named_scores(files: list[str], hop: float | None) -> dict[str, Any]:
     """Scores of each detector, by the name of its file; by all of it where two have the same."""
-    from ..io.score_files import read_scores
+    from ..io.soundscape import read_scores
 
     stems = [Path(file).stem for file in files]
     return {file if stems.count(stem) > 1 else stem: read_scores(file, hop=hop) for file, stem in zip(files, stems)}
