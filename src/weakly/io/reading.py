@@ -31,9 +31,9 @@ from .vocabulary import is_answers, is_number, length_columns, numbers, opposite
 
 def _lengths_of(names: Any, lengths: Any) -> NDArray[np.float64]:
     """How long each of the recordings is; NaN where that is not known."""
-    if isinstance(lengths, Mapping):
+    if isinstance(lengths, Mapping) and lengths:
         return np.array([lengths.get(name, np.nan) for name in names], dtype=np.float64)
-    return np.full(len(names), np.nan if lengths is None else lengths, dtype=np.float64)
+    return np.full(len(names), lengths or np.nan, dtype=np.float64)
 
 
 def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> tuple[pd.DataFrame, dict[str, int]]:

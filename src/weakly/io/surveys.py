@@ -340,11 +340,12 @@ PROJECTS = (
     Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
            ('"behaviors_conf"', '"observations"'), guarded("a BORIS project", read_project), mark=JSON),
 )  # fmt: skip
-_SUMMARY = (r"seizure", r"^file name:", r"^(seizure[ \d]*)?(start time|number of seizures)")
 
 
 def _is_summary(source: Source) -> bool:
-    return all(re.search(pattern, source.text, re.IGNORECASE | re.MULTILINE) for pattern in _SUMMARY)
+    """Lines of file names and of starts and ends of seizures."""
+    named = any(_FILE.match(line) for line in source.head) and "seizure" in source.text.lower()
+    return named and bool(re.search(r"(?im)^(seizure[ \d]*)?(start time|number of seizures)", source.text))
 
 
 STATES = (
