@@ -108,10 +108,10 @@ def read(
     **options : the rest, by name:
 
         - ``columns``: which column is which, for example ``{"onset": "start", "length": "duration", "label":
-          "Species"}``; the recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``);
-          ``rate`` is a column or a number, where times are sample numbers; ``origin`` the start of the recording, where
-          they are dates; ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings
-          that it lists.
+          "Species"}``; the recording may be two columns (``"subject+session"``) or the file's own name (``"@file"``), a
+          time minutes and seconds (``"min+sec"``) or none (``"@none"``), an answer a count; ``rate`` is a column or a
+          number, where times are sample numbers; ``origin`` the start of the recording, where they are dates;
+          ``{"annotator": "@file"}`` says that each file is an annotator's, who examined the recordings that it lists.
         - ``recording_length``: seconds for all recordings, or for each by name, or a file with columns filename and
           duration.
         - ``on_error``: "raise" stops at the first broken row and names its file, line and column; "skip" leaves broken
