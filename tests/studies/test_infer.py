@@ -373,11 +373,11 @@ def test_long_events_are_not_many_short_ones(people):
     ],
 )  # fmt: skip
 def test_a_class_that_is_always_there(how, width):
-    onset = np.arange(60) * width
+    onset = np.arange(30) * width
     frame = pd.DataFrame({"recording": "a", "onset": onset, "offset": onset + width, "label": "rain", "present": 1.0})
     with pytest.warns(AssumptionWarning):
         found = wk.infer(frame, rng=0, draws=20, **how)
-    assert 0.3 * 60 * width < found.overall["event_seconds"][0] <= 60 * width
+    assert 0.3 * 30 * width < found.overall["event_seconds"][0] <= 30 * width
 
 
 def test_answers_about_segments_of_many_lengths_are_said_as_such():

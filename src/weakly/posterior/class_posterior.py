@@ -94,11 +94,6 @@ class ClassPosterior:
         return float(np.logaddexp.reduce(logs[1:]) - math.log(len(logs) - 1) - logs[0])
 
     @property
-    def shares(self) -> Array:
-        """How likely each family is."""
-        return shares_of(self.families)
-
-    @property
     def kept(self) -> NDArray[np.bool_]:
         """The families that intervals hold for."""
         kept = np.ones(max(1, len(self.families)), np.bool_)
@@ -213,11 +208,6 @@ class ClassPosterior:
         return f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
 
     @property
-    def tells_lengths(self) -> bool:
-        """Whether segments differ enough in length to tell the law of event lengths."""
-        return bool(self.segment_lengths[-1] >= 1.5 * self.segment_lengths[0])
-
-    @property
     def summary(self) -> list[dict[str, Any]]:
         """Of each recording: expected events, their seconds and rate, each with its interval, and painted seconds."""
         every = self.recordings
@@ -236,7 +226,7 @@ class ClassPosterior:
         for word, drawn in self.totals.items():
             values[word] = np.array([sum(getattr(one, word) for one in every)])
             if self.families:
-                weights = np.repeat(self.shares, drawn.shape[1])
+                weights = np.repeat(shares_of(self.families), drawn.shape[1])
                 values[word] = _quantiles(drawn.ravel(), weights, [0.5])
         by_recording = {word: each[:, None] for word, each in self.totals.items()}
         return {
@@ -280,7 +270,8 @@ class ClassPosterior:
             if not given:
                 low, middle, high = np.transpose([each.quantiles(function) for each in families])
                 value, ends = float(shares_of(families) @ middle), (float(low.min()), float(high.max()))
-                sure = bool(ends[1] < _SURE * ends[0] and (self.law_given or self.tells_lengths))
+                widths = self.segment_lengths  # which tell the law of event lengths if they differ enough
+                sure = bool(ends[1] < _SURE * ends[0] and (self.law_given or widths[-1] >= 1.5 * widths[0]))
                 sure = sure and (self.identified or not name.startswith(("event", "bout")))
             rows.append(estimate(self.label, name, value, ends, "given" if given else "estimated", sure))
         none, c = (np.nan, np.nan), self.calibration
