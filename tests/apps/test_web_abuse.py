@@ -273,7 +273,7 @@ def started(running, tmp_path):
 
 def test_uploads_go_with_their_question_and_with_the_server(tmp_path, started):
     data = b"filename,onset,offset,event_label\n" + b"a.wav,1.5,2.5,dog\n" * 3_000_000
-    with started("--max-seconds", "2", "--max-rows", "4000000") as server:
+    with started("--max-seconds", "1", "--max-rows", "4000000") as server:
         until = time.monotonic() + PATIENCE
         while sent(server, "a.csv", data[:70], 120)[0] != 200:  # until a busy machine has loaded what it needs
             assert time.monotonic() < until

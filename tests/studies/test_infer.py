@@ -315,6 +315,17 @@ def test_what_is_refused(change, how, message):
         wk.infer(BASE.assign(**change), **{"event_length": 1.0, "recording_length": None, **how})
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_slips_are_counted_in_every_recording_with_the_same_answers():
+    frame = pd.DataFrame(
+        {"onset": 0.0, "offset": [16.0, 8.0, 4.0, 4.0], "label": "owl", "present": [1.0, 0.0, 1.0, 0.0]}
+    )
+    said = pd.concat([frame.assign(recording=name) for name in ("a", "b", "c")])
+    how = {"event_length": 1.0, "event_rate": 0.1, "presence_criterion": 0.5, "rng": 0, "draws": 20}
+    (counts,) = wk.infer(said, **how).parts["owl"].slips.values()
+    assert counts[1] + counts[3] == pytest.approx(12)  # answers where nothing, and something, was to be heard
+
+
 @pytest.mark.parametrize(
     ("lengths", "how"), [(1.0, {"presence_criterion": 0.5}), (1.0, {"rule": "seconds:0.5"}), (1.0, {}), (None, {})]
 )

@@ -74,7 +74,7 @@ def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None 
     return ax
 
 
-def tick(value: float, _: int = 0) -> str:
+def tick(value: float, _: float = 0.0) -> str:
     """The number at a tick, as people write it.
 
     >>> tick(0.5), tick(2_000_000.0)
