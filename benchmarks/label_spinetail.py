@@ -122,7 +122,7 @@ def main(recording, annotations, label, way="", target="", shots=None):
     ask = ["--target", target] if target else []
     ways = {
         "fixed": ["--segment-length", f"{best:.3f}", "--event-length", law],
-        "by hand": ["--mark", "--segment-length", f"{length:.3f}"],
+        "by hand": ["--mark", "--segment-length", f"{np.ceil(length):.0f}"],
         "information": ask,
         "twice the length": [*ask, "--event-length", f"{2 * mean:.3f}"],
         "lengths and rate": [*ask, "--event-length", law, "--event-rate", f"{rate:.4f}"],

@@ -686,6 +686,20 @@ class TestSafety:
         assert page.get("/api/1/ask").headers["content-type"] == "application/json"
         assert NASTY not in page.get("/").text
 
+    def test_a_damaged_list_of_the_paused_is_said(self, recordings, tmp_path):
+        opened(recordings, tmp_path / "c").session.store.setting("paused", 5, anew=True)
+        with pytest.raises(InvalidInput, match="remembers paused 5: damaged"):
+            opened(recordings, tmp_path / "c")
+
+    def test_a_recording_that_breaks_off_is_asked_about_all_the_same(self, recordings, tmp_path):
+        (tmp_path / "in").mkdir()
+        whole = (recordings / "night_0.wav").read_bytes()
+        (tmp_path / "in" / "cut.wav").write_bytes(whole[: len(whole) // 2])
+        page = web(opened(tmp_path / "in", tmp_path / "c"))
+        item = page.get("/api/1/ask").json()["items"][0]
+        assert item["peak"] > 0
+        assert page.get(f"/api/1/picture/{item['query']}").status_code in (200, 422)
+
     def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
         opened(recordings, tmp_path / "c")
         (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
@@ -1900,6 +1914,8 @@ class TestGuide:
         assert soundfile.read(io.BytesIO(page.get("/api/1/guide/2").content))[0].size
         assert page.get("/api/1/guide/3").status_code == 404
         assert web(opened(recordings, tmp_path / "d", **how), token=None).get("/api/1/guide/0").status_code == 401
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            opened(recordings, tmp_path / "d", samples=Path("a\0b"))
         (tmp_path / "none").mkdir()
         with pytest.raises(InvalidInput, match="there are no sounds"):
             opened(recordings, tmp_path / "e", samples=tmp_path / "none")
@@ -2008,6 +2024,8 @@ class TestTogether:
             opened(recordings, tmp_path / "c", together=True)
         with pytest.raises(InvalidInput, match="leave out --repeats"):
             opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, repeats=0.1)
+        with pytest.raises(InvalidInput, match="leave out --mark"):
+            opened(recordings, tmp_path / "c", label=["owl", "fox"], together=True, method="by_hand")
         assert not (tmp_path / "c").exists()
 
 

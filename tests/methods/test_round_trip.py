@@ -130,6 +130,14 @@ def test_label_studio_tasks_fit_their_configuration(folder):
     assert (folder / "cut" / "clips" / f"{task['data']['query']}.wav").is_file()
 
 
+@pytest.mark.parametrize("tool", ["raven", "audacity", "csv"])
+def test_cut_is_refused_where_it_cannot_serve(tmp_path, tool):
+    found = wk.queries({"a": 9.0}, method="fixed", segment_length=3)
+    with pytest.raises(InvalidInput, match=f"{tool} opens whole recordings, and to='clips' cuts"):
+        found.write(tmp_path / "c", to=tool, cut=True)
+    assert not (tmp_path / "c").exists()
+
+
 def frame_of(n=3):
     found = wk.queries({"a": 3.0 * n}, method="fixed", segment_length=3)
     return found.frame, found.frame["query"].tolist()

@@ -21,6 +21,7 @@ from ...base.symbols import positive
 from ...io.formats import write
 from ...io.signals import RECORDINGS, header
 from ...methods.base import Recording
+from ...methods.by_hand import ByHand
 from ...methods.information import Information
 from ...model.answers import Answers
 from ...model.events import Events
@@ -99,11 +100,13 @@ def open_campaign(
         if isinstance(method, Information) and "wrong_time" in goals:  # where to stop is no setting of the campaign
             method = replace(method, wrong_time=goals["wrong_time"])
         asked = list(campaign.parameters["label"])
-        if together and (len(asked) < 2 or repeats):
-            raise InvalidInput(
-                "together: segments that are asked again are asked by class; leave out --repeats or --together"
-                if repeats else f"together needs several classes, --label dog,cat; got {asked[0]}"
-            )  # fmt: skip
+        refused = {
+            f"needs several classes, --label dog,cat; got {asked[0]}": len(asked) < 2,
+            "asks about all classes, and repeats about one: leave out --repeats or --together": bool(repeats),
+            "ticks classes, and marks are of one: leave out --mark or --together": method.is_strong,
+        }
+        if together and any(refused.values()):
+            raise InvalidInput(f"together {next(why for why, is_so in refused.items() if is_so)}")
         more = AdaptiveFollowUp(method, known) if method.follows_answers else None
         session = LabelingSession(
             campaign.store, annotators=access.annotators, votes=votes, in_order=in_order, together=together,
@@ -119,8 +122,8 @@ def open_campaign(
             own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
             made.recordings = with_events(known, events, own_label)
         made.live.card = made.card
-        made.is_marking = method.is_strong
-        made.instructions, made.samples = instructions, samples_of(samples, folders)
+        made.is_marking = method.name == ByHand.name
+        made.instructions, made.samples = instructions, samples_of(samples, folders) if plays else []
         made.export = lambda: export(made, campaign, events)
         return made
 
@@ -129,7 +132,10 @@ def samples_of(folder: Path | None, folders: media.Folders) -> list[tuple[str, P
     """The sounds of a folder by class: CLASS/any.wav, or CLASS.wav, CLASS_2.wav."""
     if folder is None:
         return []
-    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDINGS)
+    try:
+        found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDINGS)
+    except (OSError, ValueError) as error:  # a name that no system takes
+        raise InvalidInput(f"samples: {str(folder)!a} cannot be read ({error})") from error
     sounds = [path for path in found if media.kind_of(path) == "sound"]
     if not sounds:
         raise InvalidInput(f"samples: there are no sounds in {folder}; put some into it, a folder for each class")

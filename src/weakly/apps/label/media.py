@@ -11,6 +11,7 @@ import io
 import struct
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,9 +79,12 @@ def scale_of(path: Path) -> Scale:
     starts = np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds))))
     levels, peak = [], 1e-6
     for start in starts.tolist():
-        samples, rate = read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0)
-        levels.append(_decibels(samples.mean(axis=1), rate).ravel())
-        peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
+        with suppress(InvalidInput):  # a stretch that cannot be read says so when it is asked about
+            samples, rate = read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0)
+            levels.append(_decibels(samples.mean(axis=1), rate).ravel())
+            peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
+    if not levels:
+        return Scale(-FLOOR, 0.0, 1.0)
     noise, loudest = np.quantile(np.concatenate(levels), (0.5, 0.9995)).tolist()
     return Scale(noise, loudest, peak)
 

@@ -123,7 +123,10 @@ class LabelingSession:
         self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
-        self.paused: set[str] = set(store.setting("paused") or ())  # annotators who are not asked for now
+        paused = store.setting("paused") or []
+        if not isinstance(paused, list) or not all(isinstance(name, str) for name in paused):
+            raise InvalidInput(f"{store.name}: remembers paused {paused!r:.80}: damaged?")
+        self.paused = set(paused)  # annotators who are not asked for now
         self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
@@ -259,18 +262,15 @@ class LabelingSession:
         """The second half of :meth:`tell`."""
         with self._lock:
             if not told.is_done:
-                self._take_waiting()
+                waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                try:
+                    self._take_all(waiting)
+                finally:
+                    for one in waiting:
+                        one.is_done = True
         if told.error is not None:
             raise told.error
         return told.is_kept
-
-    def _take_waiting(self) -> None:
-        told = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        try:
-            self._take_all(told)
-        finally:
-            for one in told:
-                one.is_done = True
 
     def _take_all(self, told: list[PendingAnswer]) -> None:
         """Take answers in one transaction; what was wrong with one of them is told to its sender alone."""

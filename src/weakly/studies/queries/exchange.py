@@ -155,6 +155,8 @@ def write(
     from .campaign import QUERIES, Campaign
 
     choice("to", to, TOOLS)
+    if cut and to not in ("labelstudio", "clips"):
+        raise InvalidInput(f"cut is for Label Studio; {to} opens whole recordings, and to='clips' cuts for any tool")
     if to == "clips" or cut:
         for name in queries.frame["recording"].unique():
             if queries.recordings[str(name)].path is None:
