@@ -188,16 +188,19 @@ def on_files(files: Any, config: Any) -> Any:
         .read_text(encoding="utf-8")
         .replace("(ERRATA.md)", "(errata.md)"),
     }
-    examples = []
+    examples, thumbs = [], []
     for script in sorted((HERE / "gallery").glob("*.py")):
         title, words, source, printed, picture = run_example(script)
         name = f"gallery/{script.stem}.png"
         files.append(File.generated(config, name, content=picture))
+        image = f'<img src="{script.stem}.png" alt="" loading="lazy">'
+        thumbs.append(f'<a href="#{script.stem}">{image}{html.escape(title)}</a>')
         block = f"```text\n{printed}\n```\n\n" if printed else ""
-        examples.append(f"## {title}\n\n{words}\n\n![{title}]({script.stem}.png)\n\n```python\n{source}```\n\n{block}")
-    pages["gallery/index.md"] = f"# Gallery\n\n{len(examples)} examples that run as they stand.\n\n" + "\n".join(
-        examples
-    )
+        head = f"## {title} {{ #{script.stem} }}\n\n{words}\n\n![{title}]({script.stem}.png)"
+        examples.append(f"{head}\n\n```python\n{source}```\n\n{block}")
+    shown = f'<div class="thumbs">{"".join(thumbs)}</div>'
+    head = f"# Gallery\n\n{len(examples)} examples that run as they stand.\n\n{shown}\n\n"
+    pages["gallery/index.md"] = head + "\n".join(examples)
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -220,6 +223,23 @@ def run_example(script: Path) -> tuple[str, str, str, str, bytes]:
     return title, words.strip(), source, printed.getvalue().rstrip(), picture.getvalue()
 
 
+#: Words of sentences that are no quantities.
+WORDS = {
+    "wrong time": "Seconds of a recording whose label is wrong: labelled present without an event, or an event that is "
+    "labelled absent. Labelling nothing leaves as much wrong time as events last.",
+    "events found": "The share of events for which some segment is labelled present because of them.",
+    "accuracy near events": "The share of right time in the segments that meet an event: the paper's accuracy given "
+    "overlap.",
+    "clips to play, answers to give": "A clip is played once; of each class asked for, one answer is given.",
+    "pass": "One time through all recordings, with one segment length. It asks for one class, several, or all.",
+    "halving": "A present segment is asked again in two halves, down to a shortest length; an absent one is left.",
+    "windows": "Segments that overlap. A stretch is labelled present if enough of the windows over it are.",
+    "edges": "Where an event begins and ends. By hand they are marked; segments only say between which cuts they lie. "
+    "Segments at the start or the end of a recording may be cut by it.",
+    "screening": "Segments first, then marking by hand in those that were called present.",
+}
+
+
 def glossary() -> str:
     """One row per symbol, read from :mod:`weakly.base.symbols`."""
     from weakly.base.symbols import SYMBOLS
@@ -229,8 +249,10 @@ def glossary() -> str:
         for s in SYMBOLS.values()
     ]
     head = "# Glossary\n\nThe words that results use, in Python, JSON, tables, pictures and options alike.\n\n"
+    told = "".join(f"**{word}**\n: {meaning}\n\n" for word, meaning in WORDS.items())
     return (
         head
+        + told
         + "| people say | name | symbol | unit | domain | meaning |\n|---|---|---|---|---|---|\n"
         + "\n".join(rows)
         + "\n"

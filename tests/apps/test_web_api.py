@@ -172,6 +172,51 @@ def test_the_planned_length_has_the_numbers_of_the_plan(web, key):
     assert {**row, "note": ""} == {**best, "note": ""}
 
 
+def test_a_plan_is_shown_round_by_round(web):
+    """Every choice of the plan in time: what is asked in each round, the labels at the end, the lost events."""
+    asked = {"event_length": "0.3", "n_events": 6, "recording_length": 60, "presence_criterion": [0.6]}
+    strip = web.post("/api/labels", json={**asked, "segment_length": 0.4}).json()["timeline"]
+    rows = {row["name"]: row for row in strip["rows"]}
+    marked = rows["marking by hand"]
+    assert [len(round_["segments"]) for round_ in marked["rounds"]] == [1, len(strip["events"])]
+    assert marked["lost"] == []
+    for row in strip["rows"]:
+        if row is marked:
+            continue
+        heard = [span for each in row["rounds"] for span, yes in zip(each["segments"], each["present"]) if yes]
+        kept = [
+            event
+            for event in strip["events"]
+            if any(min(event[1], b) - max(event[0], a) >= 0.6 * (event[1] - event[0]) - 1e-9 for a, b in heard)
+        ]
+        assert [event for event in strip["events"] if event not in kept] == row["lost"], row["name"]
+
+
+@pytest.mark.parametrize("segment_length", [0.3, 0.5, 2.0])
+def test_lost_events_are_those_of_the_evaluation(web, key, segment_length):
+    """Looked at one by one, against every segment of the grid."""
+    question = {"file": key, "segment_length": [segment_length], "presence_criterion": [0.5], "phase": 0}
+    found = web.post("/api/lost", json=question).json()
+    scores = web.post("/api/evaluate", json=question).json()
+    recall = scores["overall"][0]["event_recall"]
+    assert found["n_lost"] == round((1 - recall) * found["n_events"])
+    assert len(found["rows"]) == min(10, found["n_lost"])
+    lengths = [row["event"][1] - row["event"][0] for row in found["rows"]]
+    assert lengths == sorted(lengths, reverse=True)
+    for row in found["rows"]:
+        a, b = row["event"]
+        assert row["segments"][0][0] <= a < b <= row["segments"][-1][1] + 1e-9
+        assert all(min(b, end) - max(a, start) < 0.5 * (b - a) for start, end in row["segments"])
+
+
+def test_one_recording_of_a_simulation(web):
+    question = {"event_length": "1", "n_events": 4, "recording_length": 50, "segment_length": 1.5, "seed": 3}
+    strip = web.post("/api/recording", json=question).json()["timeline"]
+    assert strip == web.post("/api/recording", json={**question, "segment_length": [1.5, 9]}).json()["timeline"]
+    assert 1 <= len(strip["events"]) <= 4
+    assert [len(row["segments"]) for row in strip["rows"]] == [34]
+
+
 def test_a_strip_of_very_short_segments_is_left_out(web):
     found = web.post("/api/labels", json={**PLAIN, "segment_length": 0.001}).json()
     assert not any(row["name"].startswith("fixed") for row in found["timeline"]["rows"])

@@ -34,8 +34,8 @@ def pilot(tmp_path_factory):
 
 
 def told(plan):
-    """A plan as the page says it."""
-    return " ".join((*plan.answer.splitlines(), plan.assumed))
+    """A plan as the page says it: the command of each choice is left to the terminal."""
+    return " ".join((*(line.partition(": weakly ")[0] for line in plan.answer.splitlines()), plan.assumed))
 
 
 def test_the_answer_follows_the_slider_and_is_that_of_the_function(page):
@@ -69,8 +69,9 @@ def test_the_timeline_follows_the_segment_length(page):
     segments = page.browser.execute_script("return document.querySelectorAll('.timeline .edge').length")
     plan = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
     shown = plan.example
-    planned = len(shown["rows"][1]["segments"]) if plan.recommended.method == "windows" else 0
-    assert segments == planned + -(-shown["recording_length"] // length)
+    marks = len(shown["events"]) if any(each.row.design.is_strong for each in plan.choices) else 0
+    planned = sum(len(row["segments"]) for row in shown["rows"][1:])
+    assert segments == marks + planned + -(-shown["recording_length"] // length)
     shapes = "const s = document.querySelector('.plot').layout.shapes; return s[s.length - 1].x0"
     page.until(lambda: page.browser.execute_script(shapes) == pytest.approx(length))
     page.find(".drag button").click()
@@ -412,3 +413,41 @@ def test_a_page_without_its_token_says_so(browser, link, address):
     browser.get(link)  # in the same tab
     WebDriverWait(browser, 120).until(lambda _: browser.find_elements(By.ID, "tab-plan"))
     browser.get_log("browser")
+
+
+#: What the page never says: options and names of the code, assignments, a library's own words.
+FORBIDDEN = r"--[a-z]|\b[a-z]+_[a-z_]+\b|='|should be a valid|weakly [a-z]+ [\w./-]+\.(tsv|csv)|\bread_answers\b"
+
+
+def said(page):
+    """All that can be read on the open tab, but names that come from somebody's file or are a tool's own."""
+    text = page.browser.execute_script("return document.querySelector('section:not([hidden])').innerText")
+    text = re.sub(r"recording = .*", "", text)  # which column of the file is which
+    return text.replace("sed_eval", "")
+
+
+def test_the_page_speaks_no_code(page):
+    for tab in ("plan", "evaluate", "simulate", "audit"):
+        page.tab(tab)
+        page.browser.execute_script("document.querySelector('section:not([hidden]) .example').click()")
+        seen = "Seed" if tab == "simulate" else "The example:"
+        page.until(lambda seen=seen: page.state == "answered" and seen in said(page))
+        assert re.findall(f".{{0,30}}(?:{FORBIDDEN}).{{0,30}}", said(page)) == [], tab
+
+
+def test_a_file_for_another_tab_is_offered_to_it_and_outlives_a_reload(page, tmp_path):
+    path = tmp_path / "weak.csv"
+    path.write_text("filename,event_labels\na.wav,owl\nb.wav,\n", encoding="utf-8")
+    page.tab("evaluate")
+    page.find("[data-field=file] input[type=file]").send_keys(str(path))
+    offered = (By.XPATH, "//button[contains(., 'tab Audit')]")
+    button = page.until(lambda: next(iter(page.browser.find_elements(*offered)), None))
+    page.until(button.is_displayed)
+    assert re.findall(FORBIDDEN, page.error("file")) == []
+    button.click()
+    page.until(lambda: "recordings" in page.find("[data-field=weak]").text)
+    page.settled()
+    page.browser.refresh()
+    again = type(page)(page.browser)
+    again.until(lambda: "weak.csv: " in again.find("[data-field=weak]").text)
+    again.settled()

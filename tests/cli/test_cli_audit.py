@@ -179,7 +179,9 @@ def test_a_card_and_who_examined_what(capsys, files, tmp_path):
     arguments = ["audit", "--strong", strong, "--weak", weak, "--recording-length", "10"]
     code, _, err = run(capsys, *arguments, "--examined", "all", "--card", tmp_path / "card.md")
     assert (code, "card.md" in err) == (0, True)
-    assert (tmp_path / "card.md").read_text().startswith("# Label card")
+    _, front, card = (tmp_path / "card.md").read_text().split("---\n")  # as hubs of data sets read it
+    assert "tags: [weak-labels, label-quality]\nsize_categories: ['n<1K']\n" in front
+    assert card.lstrip().startswith("# Label card")
     looked = tmp_path / "looked.csv"
     looked.write_text("recording\nzzz\n")
     code, _, err = run(capsys, *arguments, "--examined", tmp_path / "nothing.csv")

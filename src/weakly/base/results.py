@@ -146,7 +146,8 @@ def points(value: float) -> str:
     >>> points(0.0061), points(0.0004)
     ('0.6 percentage points', '0.04 percentage points')
     """
-    return percent(value).replace("%", "percentage points")
+    told = percent(value)
+    return told.replace("%", "percentage point" if told == "1 %" else "percentage points")
 
 
 def hours(seconds: float) -> str:

@@ -483,7 +483,7 @@ def save_card(audit: Audit, path: Path) -> Path:
         for title, pairs in topics.items():
             page.heading(title).items([f"{word}: {value}" for word, value in pairs])
         return page.text("; ".join(card["notes"]), small=True).write(path)
-    lines = ["# Label card", "", *(f"- {_markdown(finding)}" for finding in card["findings"])]
+    lines = [*_front(card), "# Label card", "", *(f"- {_markdown(finding)}" for finding in card["findings"])]
     for title, pairs in topics.items():
         lines += ["", f"## {title}", "", "| | |", "|---|---|"]
         lines += [f"| {_markdown(word)} | {_markdown(value)} |" for word, value in pairs]
@@ -492,6 +492,15 @@ def save_card(audit: Audit, path: Path) -> Path:
     with atomic_write(path) as file:
         file.write((to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
     return path
+
+
+def _front(card: dict[str, Any]) -> list[str]:
+    """The front matter of a dataset card, by which hubs of data sets sort and find it."""
+    n = int(card.get("labels", {}).get("n_queries") or 0)
+    ends = [(1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
+    size = next((name for end, name in ends if n < end), "1M<n<10M")
+    told = ["pretty_name: Label card", "tags: [weak-labels, label-quality]", f"size_categories: ['{size}']"]
+    return ["---", *told, "---", ""]
 
 
 def _markdown(text: str) -> str:

@@ -103,7 +103,8 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
         return ()
     slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
     work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
-    even = f"from {format_length(max(work, 0.0) / cost.seconds_per_event)} events on)"
+    least = format_length(max(work, 0.0) / cost.seconds_per_event)
+    even = f"from {least} event{'' if least == '1' else 's'} on)"
     return f" (less work than by hand {even}", f" (less work {even}", f" (pays {even}"
 
 

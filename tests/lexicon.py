@@ -1,0 +1,68 @@
+"""What answers say of random tasks, and what is wrong with a sentence: code, names, length, singular and plural."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+import weakly as wk
+
+#: Names of the code, and other names for a quantity that has one. (Options may stand in a terminal; the page has none.)
+FORBIDDEN = re.compile(
+    r"\b[a-z]+_[a-z_]+\b|\w='|\bevent recall\b|\boverlap accuracy\b|\baccuracy given overlap\b|\de\+\d|\bnan\b"
+)
+NOUNS = ("recording", "event", "segment", "class", "hour", "label", "answer", "clip", "annotator", "length", "point")
+_MANY = "|".join("classes" if noun == "class" else f"{noun}s" for noun in NOUNS)
+ONE_OF_MANY = re.compile(rf"(?<![\d.,])1 (?:[a-z]{{2,}} )?(?:{_MANY})\b")
+MANY_OF_ONE = re.compile(rf"(?<![\d.,])(?:[2-9]|[1-9]\d+|\d+,\d{{3}}|\d+\.\d+) (?:{'|'.join(NOUNS)})\b")
+MOST_WORDS = 25
+
+
+def sentences(result):
+    """The answer sentence by sentence, without the commands that a plan's choices end with."""
+    said = result.answer.splitlines() + ([result.assumed] if hasattr(result, "assumed") else [])
+    lines = [line.partition(": weakly ")[0] for line in said]
+    return [part for line in lines for part in re.split(r"(?<=[.!?]) (?=[A-Z])", line)]
+
+
+def faults(result):
+    """(what is wrong, sentence) of every sentence of a result's answer."""
+    found = []
+    for sentence in sentences(result):
+        for name, pattern in (("code", FORBIDDEN), ("plural", ONE_OF_MANY), ("singular", MANY_OF_ONE)):
+            if pattern.search(sentence):
+                found.append((name, sentence))
+        if len([word for word in sentence.split() if re.search(r"\w", word)]) > MOST_WORDS:
+            found.append(("long", sentence))
+    return found
+
+
+def _events(rng):
+    labels = ["owl", "call", "a b"][: rng.integers(1, 4)]
+    rows = []
+    for recording in range(int(rng.integers(1, 6))):
+        for _ in range(int(rng.integers(1, 5))):
+            onset, length = rng.uniform(0, 20), float(rng.choice([0.3, 1.0, 4.0])) * rng.uniform(0.5, 2)
+            rows.append((f"r{recording}", onset, onset + length, str(rng.choice(labels))))
+    frame = pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"])
+    return wk.Events.from_frame(frame, recording_length=30.0)
+
+
+def task(seed):
+    """The result of one random task: a plan, an evaluation or a simulation."""
+    rng = np.random.default_rng([36, seed])
+    criterion = float(rng.choice([0.1, 0.3, 0.5, 0.9]))
+    lengths = sorted(set(rng.choice([0.2, 0.5, 1.0, 2.0, 3.0, 10.0], int(rng.integers(1, 5))).tolist()))
+    kind = ("plan", "evaluate", "simulate")[seed % 3]
+    if kind == "plan":
+        work = {"recording_length": float(rng.choice([10, 60, 3600])), "n_events": float(rng.choice([0.2, 1, 3]))}
+        cost = wk.Cost(per_hour=20) if rng.random() < 0.5 else wk.Cost()
+        hours = None if rng.random() < 0.5 else float(rng.choice([1, 2, 40]))
+        length = float(rng.choice([0.1, 1.0, 5.0]))
+        return wk.plan(length, presence_criterion=criterion, total_hours=hours, cost=cost, **work)
+    if kind == "evaluate":
+        return wk.evaluate(_events(rng), segment_length=lengths, presence_criterion=criterion)
+    return wk.simulate(
+        1.0, n_events=int(rng.integers(1, 4)), recording_length=30.0, segment_length=lengths,
+        presence_criterion=criterion, n_recordings=int(rng.choice([2, 10, 200])), rng=seed,
+    )  # fmt: skip

@@ -1,0 +1,33 @@
+"""Answers are ordinary English: no code, one name for each quantity, short sentences, nouns that fit their numbers."""
+
+import pytest
+
+import lexicon
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_answers_to_random_tasks(block):
+    """Forty tasks; benchmarks/bench_lexicon.py looks at three hundred."""
+    found = {seed: lexicon.faults(lexicon.task(seed)) for seed in range(10 * block, 10 * block + 10)}
+    assert {seed: each for seed, each in found.items() if each} == {}
+
+
+class Said:
+    def __init__(self, answer):
+        self.answer = answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("It needs 1 recordings.", "plural"),
+        ("It takes 28 hour of work.", "singular"),
+        ("Give read_answers the file.", "code"),
+        ("The event recall is 51 %.", "code"),
+        ("Cost is 1e+06 EUR.", "code"),
+        (" ".join(["word"] * 26) + ".", "long"),
+    ],
+)
+def test_every_fault_is_seen(answer, kind):
+    assert [name for name, _ in lexicon.faults(Said(answer))] == [kind]
+    assert lexicon.faults(Said("Of 6 lengths tried, 2 s is best for 1 class, with 1,240 clips to play.")) == []
