@@ -479,7 +479,7 @@ def test_the_sentence_follows_the_rule_that_decides(rule, words, scale):
     else:
         assert words in instead[0]
         assert texts[0] == instead[0]  # and the share comes later, as what fits worse
-        assert all("which fits worse" in text for text in texts[1:])
+        assert all("it fits worse" in text for text in texts[1:])
         assert "explains the labels better" in found.card()["presence_criterion"]["but"]
 
 

@@ -415,13 +415,13 @@ _FITTED = (
 )
 _PLACE = ("recording", "onset", "offset", "label", "event_seconds")
 _HEADS = {
-    **{"metric": "score", "perfect": "exact model", "mimic": "model that repeats the labels"},
+    **{"metric": "score", "perfect": "perfect model", "mimic": "model that repeats the labels"},
     **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
     **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
     **{"median_length": "median length (s)", "length_share": "length in a recording", "coverage": "share of time"},
     **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"},
 }
 _TWO_MODELS = (
-    "What two models would score on these labels: one that finds every event exactly, and one that repeats the labels, "
-    "errors included; the latter also against the true events."
+    "What two models would score on these labels: a perfect one, which finds every event exactly, and one that repeats "
+    "the labels, errors included; the latter also against the true events."
 )

@@ -93,7 +93,8 @@ def _wrong(audit: Audit) -> Said:
     wrong, phantom, missed = (int(total[name]) for name in ("n_wrong", "n_phantom", "n_missed"))
     text = f"None of {labels:,} labels is wrong."
     if wrong:
-        text = f"{wrong:,} of {labels:,} labels ({percent(wrong / labels)}) {_by_number(wrong, 'is', 'are')} wrong"
+        text = f"{wrong:,} of {labels:,} labels ({percent(wrong / labels)}) {_by_number(wrong, 'is', 'are')} wrong "
+        text += "(present without an event, or absent on one)"
         text += _worst(table, "n_wrong", "n_queries")
     yield 1.0, "wrong", text
     if phantom:
@@ -166,13 +167,16 @@ def _law(row: Any) -> str:
     low, high = (100 * row[f"presence_criterion_{end}"] for end in ("low", "high"))
     text = f"{of} is called present once {percent(row['presence_criterion'])} ({low:.0f} to {high:.0f} %) {within} "
     text += "on average"
-    varies = f"varies by {percent(row['spread'])} from answer to answer" if row["spread"] > 0 else "is one for all"
-    more = [f"the criterion {varies}"] if row["spread"] >= 0 else []
+    more = []
+    if row["spread"] >= 0:
+        varies = f"varies by {percent(row['spread'])} from answer to answer" if row["spread"] > 0 else "is one for all"
+        more = [f"the criterion {varies}"]
     for name, noun in (("guess_rate", "guesses"), ("lapse_rate", "lapses")):
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if np.isfinite(high):
             more.append(f"{noun} are {percent(row[name])}" if low > 0 else f"{noun} are at most {percent(high)}")
-    return f"{text}. By {row['n']:,} answers (95 % interval) {', '.join(more)}" if more else text
+    said = ", ".join(more)
+    return f"{text}. {said[0].upper()}{said[1:]} ({row['n']:,} answers, 95 % intervals)" if more else text
 
 
 def elsewhere(audit: Audit) -> tuple[str, float, str] | None:
@@ -202,14 +206,14 @@ def _criterion(audit: Audit) -> Said:
     classes = table[table["label"] != "all"]
     known = classes[classes["identifiable"]].sort_values("n", ascending=False)
     whole = table[(table["label"] == "all") & table["identifiable"]]
-    instead, lead = elsewhere(audit), ""
+    instead = elsewhere(audit)
     if instead is not None:
         text = f"{instead[0][0].upper()}{instead[0][1:]}. This explains the labels better than any share of an event "
         yield 0.3, "criterion", text + f"(AIC lower by {instead[1]:,.0f}): gamma, the share, did not decide."
-        lead = "as a share, which fits worse, "
     doubt = "" if audit.fit is None or audit.fit.is_good else f". But {audit.fit.sentence}"
     for row in (whole if len(whole) else known.head(3)).to_dict("records"):
-        yield 0.04 if lead else 0.3, "criterion", f"{_who(row['label'])}: {lead}{_law(row)}{doubt}."
+        worse = "" if instead is None else " As a share of the event it fits worse."
+        yield 0.3 if instead is None else 0.04, "criterion", f"{_who(row['label'])}: {_law(row)}{doubt}.{worse}"
     if audit.fit is not None and audit.fit.is_good:
         yield 0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."
     if len(whole) and len(known) > 1:
@@ -218,7 +222,7 @@ def _criterion(audit: Audit) -> Said:
         if low != high:
             low, high = (f"{share} ({safe_label(row['label'])})" for share, row in zip((low, high), ends))
             text = f"From class to class the mean criterion goes from {low} to {high} of the event."
-            yield 0.04 if lead else 0.2, "classes", text
+            yield 0.2 if instead is None else 0.04, "classes", text
     for label in whole["label"] if len(whole) else known.head(1)["label"]:
         fits = every[(every["label"] == label) & (every["annotator"] == "") & every["aic"].notna()]
         fits = fits[fits["scale"] == "event"].sort_values("aic")

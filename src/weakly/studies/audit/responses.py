@@ -223,11 +223,12 @@ class LackOfFit:
         if self.is_good:
             return f"these answers look like this model (p = {self.p_value:.2g})"
         odd = [_ODD[name] for name, p in self.p_values.items() if p * len(self.p_values) < LEVEL]
-        text = f"these answers do not look like this model (p = {self.p_value:.2g}): {'; '.join(odd)}"
+        said = [f"these answers do not look like this model (p = {self.p_value:.2g})"]
+        said += [f"{each[0].upper()}{each[1:]}" for each in odd]
         if self.inaudible_share > 0:
-            text += f"; about {percent(self.inaudible_share)} of the events seem to be noticed by nobody, and then "
-            text += f"{percent(self.lapse_rate)} of the answers are lapses"
-        return text + ". The intervals need not hold"
+            said.append(f"About {percent(self.inaudible_share)} of the events seem to be noticed by nobody")
+            said.append(f"Then {percent(self.lapse_rate)} of the answers are lapses")
+        return ". ".join([*said, "The intervals need not hold"])
 
 
 def lack_of_fit(pairing: Pairing, observed: Mapping[str, pd.DataFrame], *, rng: Any = None) -> LackOfFit | None:

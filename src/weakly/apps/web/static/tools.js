@@ -224,7 +224,7 @@ function auditTables(result) {
   return [
     ["Quality of the weak labels", perClass(result.quality?.scores), ["label", "overlap_accuracy", "event_recall", "precision", "recall", "wrong_time"]],
     ["Presence criterion", perClass(criteria), ["label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "n"], { presence_criterion_low: "95 % from", presence_criterion_high: "to", n: "answers" }],
-    ["What a perfect model scores on these labels", named(all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: SCORES[row.metric] ?? words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "exact model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
+    ["What a perfect model scores on these labels", named(all(scores).length ? all(scores) : scores).map((row) => ({ ...row, metric: SCORES[row.metric] ?? words(row.metric) })), ["label", "metric", "perfect", "mimic", "mimic_true"], { metric: "score", perfect: "perfect model", mimic: "model that repeats the labels", mimic_true: "the same, against the events" }],
     ["Clip rules that fit", (result.rules ?? []).map((row) => ({ present: ruleWords(row.rule), ...row })), ["present", "tools", "agreement", "n"], { present: "a segment is present from", tools: "as in", n: "answers" }],
     ["How many votes are enough", result.votes], ["Agreement of the annotators", result.agreement?.by_label], ["Agreement, pair by pair", result.agreement?.by_pair],
     ["Agreement in time", result.annotation_agreement?.by_label], ["Annotators with 30 answers or more", (result.annotators ?? []).filter((row) => (row.n ?? row.n_answers ?? row.answers ?? 30) >= 30)],
