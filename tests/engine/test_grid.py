@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import reference
 import weakly as wk
@@ -171,3 +172,15 @@ def test_votes_of_windows_agree_with_the_definitions(recording, shape, hop, phas
         how = Placement(phase, Edge.of(edge), hop, votes)
         found = measured(voting.measure(timelines, k * hop, AnswerModels.of(**answering(people)), how))
         agrees(found, reference.score(merged, length, k * hop, people, phase=phase, edge=edge, hop=hop, votes=votes))
+
+
+@pytest.mark.parametrize("votes", [1, 20, 70])
+def test_many_windows_over_a_cell_vote_as_few_do(monkeypatch, votes):
+    k, low, high = 70, 0.02, 0.9
+    needed, table, tails = voting._vote_tables(k, votes, low, high)
+    for i, j in ((70, 0), (70, 33), (70, 70), (41, 7), (1, 1)):
+        counts = np.convolve(stats.binom.pmf(range(j + 1), j, high), stats.binom.pmf(range(i - j + 1), i - j, low))
+        assert table[i, j] == pytest.approx(counts[needed[i] :].sum(), abs=1e-13)
+    noticing = np.arange(64 * k + 1)
+    for v in np.unique(needed):
+        assert np.array_equal(tails[v], stats.binom.sf(v - 1, noticing, high))

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 
 from weakly import InvalidInput, Lengths, PresenceRule
 from weakly import theory as th
+from weakly.theory.dense import Clumps
 
 
 def slow_windows(d, count, hop, k, rule, phases=4000):
@@ -144,6 +145,15 @@ def test_the_bound_is_quadrature(delta):
     inside = integrate.quad(lambda x: 2 * max(x / delta, 1 - x / delta), 0, m, points=points)[0]
     value = (inside + abs(1 - delta) * max(m / delta, 1 - m / delta)) / (1 + delta)
     assert th.overlap_accuracy_bound(event_length=1, segment_length=delta) == pytest.approx(value, abs=1e-9)
+
+
+def test_short_events_in_long_segments_end_where_merged_events_do():
+    assert Clumps(0.3, 0.001, 1200.0).reach < 0.02  # and not a million stretches further
+    ask = {"segment_length": 60.0, "presence_criterion": 0.1}
+    short = th.dense_recordings(event_length=0.001, event_rate=0.3, **ask)
+    assert short.recall == pytest.approx(1 - 0.1**2 * 0.001 / 60, abs=1e-6)
+    assert short.overlap_accuracy == pytest.approx(-np.expm1(-0.3 * 0.001), rel=1e-4)  # every segment is present
+    assert short.event_recall == 1.0
 
 
 def test_dense_recordings_tend_to_theorem_1():

@@ -30,6 +30,7 @@ from .optimum import maximise
 from .single import FloatOrArray, Floats, out
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_NOTHING = 1e-15  # a survival below this is rounding
 
 
 def _panels(edges: Floats) -> tuple[Floats, Floats, Floats]:
@@ -47,7 +48,8 @@ def _terms(size: Any) -> int:
 class Clumps:
     """Length law of merged events: survival function S and its companions, as power series per stretch of length d.
 
-    The rate may be an array, also of complex numbers; its axes come first in every answer.
+    The rate may be an array, also of complex numbers; its axes come first in every answer. For one rate the series end
+    where both functions have vanished, at ``reach``.
     """
 
     def __init__(self, rate: Any, d: float, reach: float) -> None:
@@ -58,18 +60,23 @@ class Clumps:
         kind = np.result_type(self.rate, np.float64)
         # S and C have a finite degree on each stretch; U does not.
         terms = max(_terms(d * self.rate), min(n + 2, _terms(3 * d * self.nu)))
-        s, c = (np.zeros((*self.rate.shape, n, terms), kind) for _ in range(2))
-        s[..., 0, 0] = 1.0
-        c[..., 0, 1] = d
+        s, c = ([np.zeros((*self.rate.shape, terms), kind)] for _ in range(2))
+        s[0][..., 0] = 1.0
+        c[0][..., 1] = d
         k, nu, rest = np.arange(1, terms), self.nu[..., None], self.rest[..., None]
         for j in range(1, n):
-            before = s[..., j - 1, :]
+            before, both = s[-1], c[-1]
+            s.append(np.empty_like(before))
+            c.append(np.empty_like(both))
             # The only jump of S is at d, where single events end.
-            s[..., j, 0] = before.sum(-1) - (self.rest if j == 1 else 0.0)
-            s[..., j, 1:] = -nu * d / k * before[..., :-1]
-            c[..., j, 0] = c[..., j - 1, :].sum(-1)
-            c[..., j, 1:] = d / k * (s[..., j, :-1] - rest * before[..., :-1] - nu * c[..., j - 1, :-1])
-        self._s, self._c = s, c
+            s[j][..., 0] = before.sum(-1) - (self.rest if j == 1 else 0.0)
+            s[j][..., 1:] = -nu * d / k * before[..., :-1]
+            c[j][..., 0] = both.sum(-1)
+            c[j][..., 1:] = d / k * (s[j][..., :-1] - rest * before[..., :-1] - nu * both[..., :-1])
+            if self.rate.ndim == 0 and max(abs(s[j]).max(), abs(c[j]).max() / d) < _NOTHING:
+                s[j], c[j] = np.zeros_like(before), np.zeros_like(both)
+                break
+        self._s, self._c, self.reach = np.stack(s, -2), np.stack(c, -2), d * len(s)
 
     @cached_property
     def _u(self) -> Any:
@@ -213,7 +220,8 @@ def dense_recordings(
 def _stationary(clumps: Clumps, w: float, g: float) -> tuple[float, float, float, float]:
     """Shares of segments absent though they meet an event, of event time in them, of meeting; of clumps noticed."""
     rate, d, nu = clumps.rate, clumps.d, clumps.nu
-    edges = np.unique(np.append(np.arange(0.0, w, g * d), w))
+    top = min(w, g * clumps.reach)
+    edges = np.unique(np.append(np.arange(0.0, top, g * d), top))
     _, x, weights = _panels(edges)
     weight = weights * np.exp(-rate * (w - x))
     one = 2 * nu * clumps.survival(x / g)  # cut by one edge, empty up to the other
