@@ -89,7 +89,7 @@ def roles_of(
         _answer(found, free)
     elif found.names["present"] in table.columns:
         found.named = _class_of(found.names["present"])
-    if "onset" not in found.names and not any(normal(name)[0] == "hour" for name in free):  # of a time of day
+    if "onset" not in found.names and not {"hour", "sec", "second"} & {normal(n)[0] for n in free}:  # parts of a time
         take("epoch", "number")
     take("confidence", "number", "")
     take("annotated", "text", "number", "")

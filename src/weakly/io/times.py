@@ -235,7 +235,8 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     if spare and len(table):
         words = "no column is known to say when, so labels are of whole recordings"
         way = "+".join(spare) if all(normal(name)[0] in UNITS for name in spare) else spare[0]
-        way += "" if ended or "recording_length" in names else f",length={_step(table.numbers(spare[0])):g}s"
+        step = _step(table.numbers(way)) if kind_of(table.columns.get(way, [])) == "number" else 1.0
+        way += "" if ended or "recording_length" in names else f",length={step:g}s"
         source.note(f"{words}; {quoted(spare[0])} could: --columns onset={way} if so", kind="unknown columns")
     if asked or not len(table):
         return True
