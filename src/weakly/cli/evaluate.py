@@ -349,7 +349,7 @@ def audit(
         share_of_length=share_of_length,
         where={name: value for name, value in (reading.where or {}).items() if name not in LAYERS} or None,
         examined=truth.examined if looked else examined if examined in (None, "all") else read_examined(examined),
-        scores=None if scores is None else _named_scores(scores.split(","), hop),
+        scores=None if scores is None else _named_scores([file.strip() for file in scores.split(",")], hop),
         rng=seed,
     )
     with common.failing_if(result, fail_on):
