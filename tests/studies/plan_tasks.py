@@ -594,7 +594,7 @@ def done(design, lines, length, kw, rng):
             if design.name == "screening":
                 raise NotImplementedError
             one = run(design, Recording("a", length, events=events),
-                      lambda events, segments, who=person: who(events, filled_up(segments, design, length)))  # fmt: skip
+                      lambda events, asked, who=person: who(events, filled_up(asked, design, length)))  # fmt: skip
             tally = tally_of([one.labels], EventArrays.of([events], length), rule=rule)
             once = k == 0 or design.follows_answers
             ticks = np.sum(one.asked.present == 1) if len(lines) > 1 and not design.follows_answers else 0
