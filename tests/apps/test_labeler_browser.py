@@ -95,7 +95,7 @@ class Desk:
         self.browser.get(address)
         return self.browser.current_window_handle
 
-    def until(self, condition, seconds=25):
+    def until(self, condition, seconds=120):
         try:
             return WebDriverWait(self.browser, seconds, 0.05).until(lambda _: condition())
         except Exception as error:

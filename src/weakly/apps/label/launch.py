@@ -132,13 +132,12 @@ def samples_of(folder: Path | None, folders: media.Folders) -> list[tuple[str, P
     """The sounds of a folder by class: CLASS/any.wav, or CLASS.wav, CLASS_2.wav."""
     if folder is None:
         return []
-    try:
-        found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDINGS)
-    except (OSError, ValueError) as error:  # a name that no system takes
-        raise InvalidInput(f"samples: {str(folder)!a} cannot be read ({error})") from error
+    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDINGS)
     sounds = [path for path in found if media.kind_of(path) == "sound"]
     if not sounds:
-        raise InvalidInput(f"samples: there are no sounds in {folder}; put some into it, a folder for each class")
+        raise InvalidInput(
+            f"samples: there are no sounds in {str(folder)!a}; put some into it, a folder for each class"
+        )
     for path in sounds:
         if not folders.holds(path):
             raise InvalidInput(f"samples: {path} is in no folder that you named; name it again: --samples {folder}")
