@@ -593,8 +593,8 @@ def done(design, lines, length, kw, rng):
             person = SimulatedAnnotator(who, rule=rule, rng=rng)
             if design.name == "screening":
                 raise NotImplementedError
-            one = run(design, Recording("a", length, events=events),
-                      lambda events, segments, who=person: who(events, filled_up(segments, design, length)))  # fmt: skip
+            answers = lambda events, segments, who=person: who(events, filled_up(segments, design, length))  # noqa: E731
+            one = run(design, Recording("a", length, events=events), answers)
             tally = tally_of([one.labels], EventArrays.of([events], length), rule=rule)
             once = k == 0 or design.follows_answers
             ticks = np.sum(one.asked.present == 1) if len(lines) > 1 and not design.follows_answers else 0
