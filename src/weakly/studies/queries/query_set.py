@@ -322,7 +322,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     """The method by its name, with its parameters checked; nothing is computed yet."""
     given = {name: value for name, value in parameters.items() if value is not None}
     for name in (name for name in _WHOLE if name in given):
-        whole(name, given[name], most=MOST_SEGMENTS)
+        given[name] = whole(name, given[name], most=MOST_SEGMENTS)  # 1.0 in a damaged campaign is no index
     for name in (name for name in _NUMBERS if name in given):
         positive(name, given[name], zero=True)
     given["windows"] = _spans(given.get("windows", ()))
