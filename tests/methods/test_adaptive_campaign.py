@@ -23,6 +23,7 @@ from weakly.methods.base import Method
 from weakly.studies.queries import store
 from weakly.studies.queries.campaign import Campaign
 from weakly.studies.queries.exchange import collect
+from weakly.studies.queries.query_set import make_method
 from weakly.studies.queries.store import Answer, Store, StoreTrouble
 
 ABUSE = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "bench_campaign.py"))
@@ -410,10 +411,16 @@ def test_answers_whose_query_is_gone_are_refused_in_one_line(labelled, tmp_path,
 @posix
 def test_mangled_rows_and_bytes_are_refused_in_one_line(labelled, tmp_path):
     """A small part of what ``python -m benchmarks campaign`` does with 3,000 campaigns."""
-    troubles, codes = ABUSE["mangled_rows"](tmp_path, count=10, seed=5, made=labelled)
+    troubles, codes = ABUSE["mangled_rows"](tmp_path, count=10, seed=6, made=labelled)
     assert troubles == []
     assert codes[0] > 1
     assert codes[2] > 1
+
+
+def test_whole_numbers_that_a_damaged_campaign_holds_as_decimals_are_whole():
+    """``batch: 1.0`` was a traceback of the next round."""
+    how = make_method("change-point", {"queries_per_recording": 3.0, "batch": 1.0}, [])
+    assert (type(how.batch), type(how.n_queries)) == (int, int)
 
 
 def test_a_damaged_name_of_an_option_is_refused_in_one_line(tmp_path):

@@ -151,16 +151,12 @@ def queries(
     features: Path = option("Folder with embeddings: one npy, npz or parquet each."),
     scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),
     feature_hop: float = option("Seconds per row, where the files hold no times."),
-    windows: str = option(
-        "Change points: seconds on either side of a change; longer for long events.", "0.1,0.2,0.4,0.8"
-    ),
+    windows: str = option("Change points: seconds beside a change; longer for long events.", "0.1,0.2,0.4,0.8"),
     search: str = option("Change points: peaks, kernel or pelt.", "peaks"),
     threshold: float = option("Change points: least prominence of a peak."),
     shortest: float = option("Seconds; change points and information ask nothing shorter.", 0.3),
     events_per_recording: float = option("Expected; bisection's start.", 1.0),
-    query_cost_share: float = option(
-        "The paper's r: bisection's start (0.5), information's price of an answer (0.75)."
-    ),
+    query_cost_share: float = option("The paper's r: bisection's start (0.5), information's answer (0.75)."),
     guess_rate: float = option("How often a present is wrong: bisection then asks again.", 0.0),
     lapse_rate: float = option("How often an absent is wrong; information learns both.", 0.0),
     wrong_time: float = option("Information stops here: expected wrong seconds per recording; else a tenth of events."),
@@ -169,9 +165,7 @@ def queries(
     presence_criterion: float = option("Information: else learned."),
     signal: bool = option("Information: take hints from the audio.", True, "--signal/--no-signal"),
     sample_rate: float = option("Of signals in npy or CSV files."),
-    calibrate: int = option(
-        "Mix in N pieces of the events of --events, to measure the criterion.", 0, metavar="N", min=0
-    ),
+    calibrate: int = option("Mix in N pieces of the events of --events: the criterion.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, later on: tells how often people slip.", 0.0, min=0.0, max=0.5),
     seed: int = option("For the calibration items.", 0, min=0),
     to: str = option("labelstudio, raven, audacity, csv or clips.", "csv"),

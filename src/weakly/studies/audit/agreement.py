@@ -229,12 +229,9 @@ def _of_units(units: _Units, *, unit: str) -> dict[str, Any]:
     pairs = m * (m - 1) / 2
     agree = (k * (k - 1) + (m - k) * (m - k - 1)) / 2
     total = float((w * pairs).sum())
-    row = {
-        "alpha": krippendorff_alpha(k, m, weight=w if unit == "seconds" else None),
-        "agreement": float((w * agree).sum()) / total if total > 0 else math.nan,
-        "n_annotators": len(np.unique(units.annotator)),
-        "units": float(w.sum()),
-    }
+    agreement = float((w * agree).sum()) / total if total > 0 else math.nan
+    row = {"alpha": krippendorff_alpha(k, m, weight=w if unit == "seconds" else None), "agreement": agreement}
+    row |= {"n_annotators": len(np.unique(units.annotator)), "units": float(w.sum())}
     if unit == "clips":
         same = (k == 0) | (k == m)
         row |= {"unanimous": int(same.sum()), "unanimous_present": int((k == m).sum()), "split": int((~same).sum())}

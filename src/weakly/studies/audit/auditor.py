@@ -115,16 +115,14 @@ def audit(
         if kept is None:
             raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
         truth, said = (truth, kept) if held else (kept, said)
+    told: dict[str, Any] = {
+        "label": label,
+        "unlisted": unlisted,
+        "examined": "not told" if looked is None else "as told",
+    }
+    told |= {"recording_length": recording_length, "resolutions": widths, "where": dict(where or {})}
     parts: dict[str, Any] = {
-        "settings": {
-            "label": label,
-            "unlisted": unlisted,
-            "examined": "as told" if looked is not None else "not told",
-            "recording_length": recording_length,
-            "resolutions": widths,
-            "where": dict(where or {}),
-        },
-        **{"notes": (), "estimates": {}, "recipe": {}, "rules": pd.DataFrame()},
+        **{"settings": told, "notes": (), "estimates": {}, "recipe": {}, "rules": pd.DataFrame()},
         **{"criteria": pd.DataFrame(columns=list(_COLUMNS)), "curves": pd.DataFrame(columns=["label", "scale"])},
         **dict.fromkeys(("quality", "ceiling", "strong", "fit")),
     }
@@ -137,11 +135,8 @@ def audit(
             warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
     if scores is not None:
         parts["detectors"] = _detectors(scores, truth, said, label, unlisted, recording_length, rng)
-    return Audit(
-        **parts,
-        annotation_agreement=_agreement_in_time(truth, label, looked),
-        **_crowd(None if said is None else said.select(label), recording_length, looked, unlisted),
-    )
+    parts |= _crowd(None if said is None else said.select(label), recording_length, looked, unlisted)
+    return Audit(**parts, annotation_agreement=_agreement_in_time(truth, label, looked))
 
 
 def _detectors(

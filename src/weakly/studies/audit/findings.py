@@ -117,9 +117,10 @@ def _wrong(audit: Audit) -> Said:
     if orphans:
         most, now = (phantom + orphans) / (present + orphans), phantom / max(present, 1)
         text = f"{counted(orphans, 'present label')} {_by_number(orphans, 'lies', 'lie')} in recordings that the "
-        text += "strong annotations do not name, and are left out. If those were examined and found empty, "
+        text += f"strong annotations do not name, and {_by_number(orphans, 'is', 'are')} left out. If those were "
+        text += "examined and found empty, "
         text += f"{percent(most)} of the present labels have no event under them, instead of {percent(now)}. "
-        yield _WRONG - 0.01, "examined", text + "examined (--examined) tells which were."
+        yield _WRONG - 0.01, "examined", text + "The option examined (--examined) tells which were."
     if present and np.isfinite(total["precision"]):
         text = f"Of the time labelled present {percent(total['precision'])} is event time. Of the segments that meet "
         text += f"an event {percent(total['overlap_accuracy'])} of the time has the right label."

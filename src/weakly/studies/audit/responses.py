@@ -318,11 +318,7 @@ class _Checks:
             name: (code[:, None] == np.unique(code)).astype(np.float64)
             for name, code in {"person": units["annotator"], **codes}.items() if 1 < len(np.unique(code)) <= _PEOPLE
         }  # fmt: skip
-        has = {
-            "whole events": len(self.pairs) >= _FEW,
-            "runs": len(self.turn) >= _FEW,
-            "event length": np.any(self.long),
-        }
+        has = {"whole events": len(self.pairs) >= _FEW, "runs": len(self.turn) >= _FEW, "event length": self.long.any()}
         self.names = [*(name for name, enough in has.items() if enough), *self.groups]
 
     def values(self, y: Any, p: Any, rise: Any, slope: Any) -> Floats:

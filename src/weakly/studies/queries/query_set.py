@@ -322,7 +322,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     """The method by its name, with its parameters checked; nothing is computed yet."""
     given = {name: value for name, value in parameters.items() if value is not None}
     for name in (name for name in _WHOLE if name in given):
-        whole(name, given[name], most=MOST_SEGMENTS)
+        given[name] = whole(name, given[name], most=MOST_SEGMENTS)  # 1.0 in a damaged campaign is no index
     for name in (name for name in _NUMBERS if name in given):
         positive(name, given[name], zero=True)
     given["windows"] = _spans(given.get("windows", ()))
@@ -340,8 +340,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
 def from_plan(plan: Any, choice: str | None = None) -> dict[str, Any]:
     """The method, its parameters and the label of a choice of a plan, from the plan, its dict or its file."""
     if isinstance(plan, (str, os.PathLike)):
-        path = Path(plan)
-        path = path / "plan.json" if path.is_dir() else path
+        path = Path(plan) / "plan.json" if Path(plan).is_dir() else Path(plan)
         try:
             plan = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -389,10 +388,9 @@ def _rows(
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
     each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
     method = method.among(each)
-    rows = [
-        row for one, segments in method.queue(each, min(len(each), MOST_IN_ROUND))
-        for row in rows_of(method, one, label, each[one.name][1], segments)
-    ]  # fmt: skip
+    rows: list[tuple[Any, ...]] = []
+    for one, segments in method.queue(each, min(len(each), MOST_IN_ROUND)):
+        rows += rows_of(method, one, label, each[one.name][1], segments)
     for one, asked in each.values():
         for word, value in (method.outlook(one, asked) or {}).items():
             left[word] = left.get(word, 0.0) + value
@@ -404,8 +402,7 @@ def rows_of(
 ) -> list[tuple[Any, ...]]:
     """The segments that the method asks of one recording after these answers, as rows of :data:`COLUMNS`."""
     rows: list[tuple[Any, ...]] = []
-    seen = Counter(key(asked.segments))
-    turn = 1 + method.rounds(recording, asked)
+    seen, turn = Counter(key(asked.segments)), 1 + method.rounds(recording, asked)
     for (onset, offset), segment in zip(segments.tolist(), key(segments)):
         repeat, seen[segment] = seen[segment], seen[segment] + 1
         name = query_id(recording.name, onset, offset, label, repeat)
@@ -418,8 +415,7 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     """Recordings by name from whatever names them, and those that cannot be used."""
     if isinstance(recordings, Events):
         extents = recordings.extents
-        unknown = [str(name) for name in extents.index if not extents[name] > 0]
-        if unknown:
+        if unknown := [str(name) for name in extents.index if not extents[name] > 0]:
             raise InvalidInput(f"recording {unknown[0]!r} has no known length; give recording_length when reading")
         return {str(name): Recording(str(name), float(extents[name])) for name in extents.index}, {}
     if isinstance(recordings, Mapping):
@@ -459,8 +455,7 @@ def with_features(one: Recording, features: Any, hop: float | None, sample_rate:
         if place := next((path for path in places if path.is_file()), None):
             return replace(one, features=partial(load_features, place, hop=hop))
         raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
-    value = features.get(one.name)
-    if value is None:
+    if (value := features.get(one.name)) is None:
         raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
     return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
 
@@ -469,12 +464,11 @@ def with_signal(
     needed: bool, known: Mapping[str, Recording], features: Any, hop: float | None, sample_rate: float | None
 ) -> dict[str, Recording]:
     """The recordings with what a method listens to; where it is not needed, one without audio stays as it is."""
-    return {
-        name: one
-        if not needed and features is None and (one.path is None or one.path.suffix.lower() in VIDEOS)
-        else with_features(one, features, hop, sample_rate)
-        for name, one in known.items()
-    }
+    heard = dict(known)
+    for name, one in known.items():
+        if needed or features is not None or (one.path is not None and one.path.suffix.lower() not in VIDEOS):
+            heard[name] = with_features(one, features, hop, sample_rate)
+    return heard
 
 
 def with_scores(
@@ -495,8 +489,7 @@ def with_scores(
 def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
     """The recordings with their true events of one label, or of all labels as one."""
     frame = events.to_frame()
-    if label is not None:
-        frame = frame[frame["label"] == label]
+    frame = frame if label is None else frame[frame["label"] == label]
     stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
     result = {}
     for name, one in known.items():
