@@ -92,7 +92,7 @@ class ClassRecordings:
 
 def units_of(events: Events, label: str | None = None, *, every: bool = False) -> ClassRecordings:
     """The units of all classes of the events, or of one; recordings that were not annotated are left out."""
-    recording, code, onset, offset, lengths = events.rows_of(label)
+    recording, code, onset, offset, lengths = events._rows_of(label)
     labels, code = (events.labels, code) if label is None else ([label], np.zeros_like(code))
     return ClassRecordings.of(labels, recording, code, onset, offset, lengths=lengths, every=every)
 
