@@ -38,8 +38,8 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
         among, place = who.sorted
         criteria(*where, among, raw, base)
         return raw[:, place], base
-    for c, one in enumerate(who):
-        _expected(raw[:, c], base, where, one)
+    for c, model in enumerate(who):
+        _expected(raw[:, c], base, where, model)
     return raw, base
 
 
@@ -61,12 +61,12 @@ def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: AnswerModel)
     raw[:, col.FP_OUTSIDE] = who.low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
     raw[:, col.N_PRESENT] = per_recording(p) + who.low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
     own, alike = events[:, :, 0], events[:, :, 1]  # (events, first, last and between)
-    found = 1 - (1 - who.high) ** ((own > 0) * alike).sum(axis=1)
+    chance = 1 - (1 - who.high) ** ((own > 0) * alike).sum(axis=1)
     if who.rule is None and len(groups):
         best = np.where(alike > 0, groups[np.minimum(events[:, :, 2].astype(np.int64), len(groups) - 1), SCORE], own)
-        found = detection_on_grid(who, own, np.maximum(own, best), alike)
+        chance = detection_on_grid(who, own, np.maximum(own, best), alike)
     recording = np.repeat(np.arange(len(base)), np.diff(where[1]))
-    raw[:, col.N_FOUND] = np.bincount(recording, weights=found, minlength=len(base))
+    raw[:, col.N_FOUND] = np.bincount(recording, weights=chance, minlength=len(base))
     raw[:, col.FIT] = per_recording(p * share + (1 - p) * (1 - share))
     overlapping = base[:, col.N_OVERLAPPING]
     raw[:, col.MEAN] = np.divide(raw[:, col.FIT], overlapping, out=np.zeros(len(base)), where=overlapping > 0)

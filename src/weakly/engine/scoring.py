@@ -92,7 +92,7 @@ class ClassRecordings:
 
 def units_of(events: Events, label: str | None = None, *, every: bool = False) -> ClassRecordings:
     """The units of all classes of the events, or of one; recordings that were not annotated are left out."""
-    recording, code, onset, offset, lengths = events.rows_of(label)
+    recording, code, onset, offset, lengths = events._rows_of(label)
     labels, code = (events.labels, code) if label is None else ([label], np.zeros_like(code))
     return ClassRecordings.of(labels, recording, code, onset, offset, lengths=lengths, every=every)
 
@@ -132,10 +132,10 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
     Those of a class leave out the recordings in which it does not occur; :func:`add_silent` puts in what they add.
     """
     here = np.unique(units.group[units.group >= 0])
-    one = len(units.labels) == 1
-    group = np.zeros(len(units), np.int64) if one else np.searchsorted(here, units.group)
+    is_one = len(units.labels) == 1
+    group = np.zeros(len(units), np.int64) if is_one else np.searchsorted(here, units.group)
     group[units.group < 0] = -1
-    n = 1 if one else len(here) + 1
+    n = 1 if is_one else len(here) + 1
     widths = np.asarray(lengths, dtype=np.float64)
     empty = Tally.empty(widths, who.labels)
     sums = tuple(np.zeros((n, *part.shape)) for part in empty.parts)
@@ -151,7 +151,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
             rows = np.empty((sweep.most_pieces(events, most, int(how.edge)) if how.means else 0, 8))
             _at_random(where, blocks, widths, rows, int(how.edge), among, (group, units.owner), room, sums)
         else:
-            phases = np.array([first_start(how.phase, w) for w in widths.tolist()])
+            phases = first_start(how.phase, widths)
             _on_grid(where, blocks, widths, phases, int(how.edge), among, (group, units.owner), room, sums)
         sums = (sums[0][:, :, place], sums[1][:, :, place], *sums[2:])
     else:

@@ -382,8 +382,8 @@ def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int
     if who.rule is not None and any(form.margin for form in who.rule.forms):  # else events are in the spans' order
         order = np.lexsort((spans[:, 0], recording))
         spans, recording = spans[order], recording[order]
-    found: tuple[Array, NDArray[np.int64]] = merged(spans, recording, len(timelines))
-    return found
+    sorted_spans, first = merged(spans, recording, len(timelines))
+    return sorted_spans, first
 
 
 @kernel

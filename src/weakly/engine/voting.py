@@ -41,9 +41,9 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     start = np.inf if how.phase is None else first_start(how.phase, hop)
     grid = (round(w / hop), hop, int(how.edge), how.votes, start)
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
-    for c, one in enumerate(who):
+    for c, model in enumerate(who):
         base[:] = 0.0
-        need, answers, law = _answers(one, d, w, grid)
+        need, answers, law = _answers(model, d, w, grid)
         points, weights = _NODES[len(law[0]) > 0]
         nodes = ((1 + points) / 2, weights / 2)
         _measure(where, need, grid, answers, law, nodes, raw[:, c], base)

@@ -290,10 +290,10 @@ class Events(RowTable):
 
         Recordings that were not annotated, or are empty with an unknown length, are left out: nothing is known there.
         """
-        recording, _, onset, offset, lengths = self.rows_of(label)
+        recording, _, onset, offset, lengths = self._rows_of(label)
         return EventArrays.of_rows(recording, onset, offset, lengths)
 
-    def rows_of(self, label: str | None = None) -> tuple[Any, Any, Any, Any, NDArray[np.float64]]:
+    def _rows_of(self, label: str | None = None) -> tuple[Any, Any, Any, Any, NDArray[np.float64]]:
         """The events of one class, or of all: recording (among those that timelines hold), label (among the sorted
         ones), onset and offset of each; and the lengths of these recordings."""
         recording, codes, names, lengths = self._placed

@@ -132,8 +132,7 @@ def contains(intervals: Intervals, times: NDArray[np.float64]) -> NDArray[np.boo
     if len(intervals) == 0:
         return np.zeros(np.shape(times), dtype=bool)
     index = np.searchsorted(intervals[:, 0], times, side="right") - 1
-    found: NDArray[np.bool_] = (index >= 0) & (times < intervals[np.maximum(index, 0), 1])
-    return found
+    return np.asarray((index >= 0) & (times < intervals[np.maximum(index, 0), 1]))
 
 
 def fixed_segments(*, recording_length: float, segment_length: float, phase: float = 0.0) -> Intervals:
@@ -149,10 +148,8 @@ def fixed_segments(*, recording_length: float, segment_length: float, phase: flo
     total = float(check("recording_length", recording_length))
     width = float(check("segment_length", segment_length))
     if total / width > _MOST:
-        raise InvalidInput(
-            f"segment_length {width:g} s cuts a recording of {total:g} s into {total / width:.3g} segments, more than "
-            f"{_MOST:,}; give a longer one"
-        )
+        cut = f"segment_length {width:g} s cuts a recording of {total:g} s into {total / width:.3g} segments"
+        raise InvalidInput(f"{cut}, more than {_MOST:,}; give a longer one")
     edges = phase % width + width * np.arange(-1, np.ceil(total / width) + 1)
     # An edge within a rounding error of the end is the end: 1.0 / 0.1 makes ten segments, not eleven.
     inner = edges[(edges > 1e-9 * width) & (edges < total - 1e-9 * width)]
@@ -321,11 +318,8 @@ class Placement:
     @classmethod
     def of(cls, *, phase: Any, edge: str, hop: Any, votes: Any, segment_length: Any) -> Placement:
         """The placement from the arguments of a public function."""
-        start = None
-        if isinstance(phase, str):
-            choice("phase", phase, ("random",))
-        else:
-            start = positive("phase", phase, zero=True)
+        is_random = isinstance(phase, str) and choice("phase", phase, ("random",)) == "random"
+        start = None if is_random else positive("phase", phase, zero=True)
         if hop is not None:
             fewest = min(windows_per_cell(segment_length=width, hop=hop) for width in segment_length)
             rule = Edge.of(edge, ("truncate", "inside"))
@@ -374,10 +368,10 @@ def votes_needed(covering: Any, *, votes: int, windows: int) -> NDArray[np.int64
     return np.maximum(1, np.ceil(votes * np.asarray(covering) / windows - NEAR)).astype(np.int64)
 
 
-def first_start(phase: float, hop: float) -> float:
+def first_start(phase: float, hop: Any) -> Any:
     """Where window 0 and cell 0 of a grid begin: at 0, or less than a hop before."""
     start = phase % hop
-    return 0.0 if min(start, hop - start) <= NEAR * hop else start - hop
+    return np.where(np.minimum(start, hop - start) <= NEAR * hop, 0.0, start - hop)[()]
 
 
 def window_starts(
@@ -417,10 +411,8 @@ def window_counts(
     >>> [x.item() for x in window_counts(10.0, segment_length=4.0, phase=None)]
     [3.5, 10.0]
     """
-    step = segment_length if hop is None else hop
-    total, w, step = np.broadcast_arrays(
-        *(np.asarray(x, dtype=np.float64) for x in (recording_length, segment_length, step))
-    )
+    given = (recording_length, segment_length, segment_length if hop is None else hop)
+    total, w, step = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in given))
     rule = Edge.of(edge)
     if rule == Edge.CIRCULAR:
         return total / w, total + 0.0
@@ -433,8 +425,7 @@ def window_counts(
         count = np.where(more > 0, more / step + 1, 1.0)
         heard = np.where(more > 0, _heard_between(-step, more, total, w) / step, total)
         return count, count * w if rule == Edge.INFINITE else heard
-    start = phase % step
-    start = np.where(np.minimum(start, step - start) <= NEAR * step, 0.0, start - step)
+    start = first_start(phase, step)
     last = np.maximum(0.0, np.ceil((total - w - start) / step - NEAR))
     cut = np.maximum(0.0, start + last * step + w - total)
     if rule == Edge.INSIDE:
@@ -461,14 +452,14 @@ def cell_labels(present: Any, *, cells: int, windows: int, votes: int) -> Floats
     >>> cell_labels([1, 0, 1], cells=4, windows=2, votes=2).tolist()
     [1.0, 0.0, 0.0, 1.0]
     """
-    said = np.asarray(present, dtype=np.float64)
-    if len(said) == 0:
+    answers = np.asarray(present, dtype=np.float64)
+    if len(answers) == 0:
         return np.zeros(cells)
     i = np.arange(cells)
-    first, last = np.maximum(0, i - windows + 1), np.minimum(len(said) - 1, i)
+    first, last = np.maximum(0, i - windows + 1), np.minimum(len(answers) - 1, i)
     n = np.maximum(0, last - first + 1)
     need = votes_needed(n, votes=votes, windows=windows)
-    yes, no = (np.concatenate(([0], np.cumsum(said == answer))) for answer in (1, 0))
+    yes, no = (np.concatenate(([0], np.cumsum(answers == answer))) for answer in (1, 0))
     first = np.minimum(first, last + 1)
     ayes, noes = yes[last + 1] - yes[first], no[last + 1] - no[first]
     return np.where(ayes >= need, 1.0, np.where(noes > n - need, 0.0, np.nan))

@@ -224,9 +224,9 @@ def _stationary(clumps: Clumps, w: float, g: float) -> tuple[float, float, float
     edges = np.unique(np.append(np.arange(0.0, top, g * d), top))
     _, x, weights = _panels(edges)
     weight = weights * np.exp(-rate * (w - x))
-    one = 2 * nu * clumps.survival(x / g)  # cut by one edge, empty up to the other
+    single = 2 * nu * clumps.survival(x / g)  # cut by one edge, empty up to the other
     both = nu * rate * g * clumps.convolution(x / g)  # cut by both edges, x seconds of cover in all
-    cut = weight * (one + both)
+    cut = weight * (single + both)
     long = w / g
     around = nu * ((long - w) * clumps.survival(np.asarray(long)) + clumps.tail(long))
     absent = float(np.sum(cut) + around)
@@ -259,8 +259,8 @@ def optimal_dense_segment_length(
     top = 20 * d if longest is None else float(check("segment_length", longest, called="longest"))
 
     def score(q: Floats) -> Floats:
-        found = dense_recordings(event_length=d, event_rate=event_rate, segment_length=q, presence_criterion=g)
-        return np.asarray(found.overlap_accuracy)
+        dense = dense_recordings(event_length=d, event_rate=event_rate, segment_length=q, presence_criterion=g)
+        return np.asarray(dense.overlap_accuracy)
 
     return maximise(score, 0.05 * g * d, top, extra=[g * d * k for k in range(1, 8)])[0]
 

@@ -75,8 +75,8 @@ def optimal_segment_length(
     exact = d.values is not None and (objective == "recording" or weighting == "segment")
     table = np.empty(who.shape)
     for index, g in np.ndenumerate(who.criterion):
-        one = AnswerModel(criterion=np.asarray(g))
-        table[index] = _exact(d, float(g), objective) if exact else _search(d, one, objective, weighting)
+        single = AnswerModel(criterion=np.asarray(g))
+        table[index] = _exact(d, float(g), objective) if exact else _search(d, single, objective, weighting)
     return out(table)
 
 
@@ -151,16 +151,13 @@ def _jumps(lengths: Lengths, who: AnswerModel) -> Floats:
     values = np.array([1.0]) if lengths.values is None else lengths.values
     if values.size > 2000:
         values = values[np.linspace(0, values.size - 1, 2000).astype(int)]
-    found = [values]
-    if who.criterion is not None:
-        found.append(values * float(who.criterion))
-    elif who.annotator is not None and isinstance(who.annotator.presence_criterion, float):
-        found.append(values * who.annotator.presence_criterion)
-    elif who.rule is not None:
-        for form in who.rule.forms:
-            need = form.event_share * values + form.seconds
-            found.append(2 * need - values if form.margin else need / max(1e-9, 1 - form.segment_share))
-    return np.unique(np.concatenate(found))
+    lengths_at = [values]
+    if who.single is not None:
+        lengths_at.append(values * who.single)
+    for form in who.rule.forms if who.rule is not None else ():
+        need = form.event_share * values + form.seconds
+        lengths_at.append(2 * need - values if form.margin else need / max(1e-9, 1 - form.segment_share))
+    return np.unique(np.concatenate(lengths_at))
 
 
 def overlap_accuracy_bound(*, event_length: LengthLike, segment_length: ArrayLike) -> FloatOrArray:
@@ -227,8 +224,7 @@ def maximise(
     padded = np.concatenate(([-np.inf], values, [-np.inf]))
     peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
     peaks = peaks[np.argsort(-values[peaks], kind="stable")][:4]
-    found = [_close_in(function, points, values, int(peak)) for peak in peaks]
-    return max(found, key=lambda pair: pair[1])
+    return max((_close_in(function, points, values, int(peak)) for peak in peaks), key=lambda pair: pair[1])
 
 
 def _close_in(function: Callable[[Floats], Floats], points: Floats, values: Floats, peak: int) -> tuple[float, float]:

@@ -96,14 +96,10 @@ def _rule_splits(rule: PresenceRule, q: float) -> list[float]:
     # Each piece is a line a * d + b; the seconds can only bend where two of these lines cross.
     lines = [(form.event_share, form.segment_share * q + form.seconds) for form in rule.forms]
     lines += [(0.0, q), (1.0, 0.0), (0.5, q / 2)]
-    found = [q]
-    for i, (a, b) in enumerate(lines):
-        for c, e in lines[:i]:
-            if a != c:
-                found.append((e - b) / (a - c))
+    lengths = [q, *((e - b) / (a - c) for i, (a, b) in enumerate(lines) for c, e in lines[:i] if a != c)]
     # present + event recall also bend where the present stretch is one segment long: d = 2 x_0
-    found += [2 * b / (1 - 2 * a) for a, b in lines if a != 0.5]
-    return [value for value in found if value > 0]
+    lengths += [2 * b / (1 - 2 * a) for a, b in lines if a != 0.5]
+    return [length for length in lengths if length > 0]
 
 
 def rule_seconds(d: Floats, q: Floats, x0: Floats) -> tuple[Floats, Floats]:
@@ -168,21 +164,21 @@ def cells(
     shape = np.broadcast_shapes(q.shape, who.shape)
     widths, table = np.broadcast_to(q, shape), np.empty(shape)
     if lengths.values is not None and lengths.weights is not None and who.criterion is None:
-        flat, found = widths.reshape(-1), table.reshape(-1)
+        flat, means = widths.reshape(-1), table.reshape(-1)
         step = max(1, _AT_ONCE // lengths.values.size)
         for start in range(0, flat.size, step):
-            part = flat[start : start + step, None]
-            found[start : start + step] = np.einsum("qi,i->q", function(lengths.values, part, who), lengths.weights)
+            at = slice(start, start + step)
+            means[at] = np.einsum("qi,i->q", function(lengths.values, flat[at, None], who), lengths.weights)
         return table
     longest = lengths.quantile(1 - 1e-9)
     for index, width in np.ndenumerate(widths):
-        one = who.at(index, shape)
+        model = who.at(index, shape)
 
-        def inner(d: Floats, width: float = width, one: AnswerModel = one) -> Floats:
-            return function(d, np.asarray(width), one)
+        def inner(d: Floats, width: float = width, model: AnswerModel = model) -> Floats:
+            return function(d, np.asarray(width), model)
 
         more = [] if bends is None else bends(float(width), longest)
-        table[index] = lengths.expect(inner, splits(one, float(width)) + more)
+        table[index] = lengths.expect(inner, splits(model, float(width)) + more)
     return table
 
 
