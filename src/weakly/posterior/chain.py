@@ -392,7 +392,10 @@ def prepare(
     return Prepared(length, grid, everybody, tuple(combinations), tuple(runs), evidence)
 
 
-def posterior(segments: Any, present: Any, *, renewal: Renewal | Uncertain, **how: Any) -> Posterior:
+def posterior(
+    segments: Any, present: Any, *, renewal: Renewal | Uncertain, recording_length: float, annotator: Any = None,
+    annotators: Sequence[str] | None = None, evidence: Array | None = None,
+) -> Posterior:  # fmt: skip
     """The posterior of one recording's timeline, given queries and their answers.
 
     Parameters
@@ -414,4 +417,5 @@ def posterior(segments: Any, present: Any, *, renewal: Renewal | Uncertain, **ho
     >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
     (1.048, 0.912)
     """
-    return prepare(segments, present, renewal=renewal, **how).posterior(renewal)
+    how: Any = {"recording_length": recording_length, "annotator": annotator, "annotators": annotators}
+    return prepare(segments, present, renewal=renewal, evidence=evidence, **how).posterior(renewal)
