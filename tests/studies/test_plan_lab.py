@@ -156,11 +156,13 @@ class TestTheAnswer:
     def test_three_lines_with_hours_money_and_commands(self, owls):
         lines = owls.answer.splitlines()
         assert owls.verdict == "good"
-        assert lines[0].startswith("Good. By hand: 248 hours (4,970 EUR), 0.48 s of 11 s wrong, 97 % found: weakly")
+        told = "248 hours (4,970 EUR), 0.48 s of 11 s wrong, 97 % of events found. Run: weakly queries"
+        assert lines[0].startswith(f"Good. By hand: {told}")
         assert [each.role for each in owls.choices] == ["by_hand", "plain", "yours"]
         assert lines[1].startswith("Yours (poor): 10 s segments")
         assert lines[2].startswith("Plain: 2 s segments, 500 hours")
-        assert "(pays from 6 events on)" in lines[2]
+        assert "2 s segments, 500 hours" in lines[2]
+        assert "all found (pays from 6 events on). weakly queries" in lines[2]
         assert all(len(line) <= 160 for line in lines)
         assert "a second or half of an event" in owls.assumed
         assert "one event per recording" in owls.assumed
@@ -241,14 +243,14 @@ class TestTheAnswer:
         made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, cost=wk.Cost(per_hour=1, per_hour_marking=60))
         best = made.answer.splitlines()[-1]
         assert best.startswith("Best: windows, ")
-        assert best.endswith("; with --out plan/: weakly queries recordings/ --plan plan/ --choice best --out tasks/")
+        assert best.endswith(". With --out plan/: weakly queries recordings/ --plan plan/ --choice best --out tasks/")
 
     def test_a_share_of_long_events_shows_both(self):
         """Half of a minute is obeyed, and what a second would change stands in the first lines."""
         made = wk.plan(60.0, presence_criterion=0.5, recording_length=600, segment_length=10)
         yours, other = made.answer.splitlines()[1:]
         assert "Yours (worse than nothing): 10 s segments" in yours
-        assert "0 % found" in yours
+        assert "0 % of events found" in yours
         assert other.startswith("If a second of an event is enough: ")
         assert other.endswith("(--rule 'seconds:1|fraction:0.5')")
         assert made.other_rule["wrong_time"] < 4

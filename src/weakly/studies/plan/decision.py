@@ -42,6 +42,7 @@ _AROUND = 6.0  # times the best length, and shorter
 _FEW = 10  # units that tell too little to settle anything, or to say how many would
 _SURE = 1.645  # standard errors of a 90 % band
 _NEVER = 1e4  # times the pilot: no number is named beyond
+_TAILS = {"overlap_accuracy": 3}  # units that count as one degree of freedom, where not two do
 _WRONG, _RIGHT, _OVERLAP, _FOUND, _EVENTS = range(5)
 Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
 
@@ -439,7 +440,8 @@ def _on_its_side(made: dict[str, Any], limit: Condition, picked: MethodOutcome) 
 
 def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     """A word over units, its jackknife standard error, and Student's factor. Of units that hold uneven parts of the
-    events, about half as many count as their squared weights tell (measured: benchmarks/bench_coverage.py)."""
+    events, about half as many count as their squared weights tell, and a third for the accuracy (measured:
+    benchmarks/bench_coverage.py)."""
     from scipy.special import stdtrit
 
     n = len(held)
@@ -454,16 +456,16 @@ def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     error = float(np.sqrt((n - 1) / n * np.sum((without - value) ** 2)))
     weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
     count = float(weight.sum() ** 2 / np.sum(weight**2))
-    return value, error, float(stdtrit(max(count / 2, 1.0), 0.95))
+    return value, error, float(stdtrit(max(count / _TAILS.get(word, 2), 1.0), 0.95))
 
 
 def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
-    """At least as wide as the exact limits of so many events found out of so many."""
+    """At least as wide as Jeffreys' limits of so many events found out of so many."""
     from scipy.special import betaincinv
 
     found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
-    least = betaincinv(found, lost + 1, 0.05) if found > 0 else 0.0
-    most = betaincinv(found + 1, lost, 0.95) if lost > 1e-9 else 1.0
+    least = betaincinv(found + 0.5, lost + 0.5, 0.05) if found > 0 else 0.0
+    most = betaincinv(found + 0.5, lost + 0.5, 0.95) if lost > 1e-9 else 1.0
     return min(low, float(least)), max(high, float(most))
 
 

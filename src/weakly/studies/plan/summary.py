@@ -61,9 +61,9 @@ def lines(plan: Plan, conditions: list[str]) -> list[str]:
         (each.role, _line(task, each, "", _aside(task, each, first))) for each in plan.choices if each is not first
     ]
     if other := plan.other_rule:
-        found = f"{_share(other['event_recall']).removesuffix(' of')} found"
+        found = f"{_share(other['event_recall'])} events found"
         others.append(("rule", f"If a second of an event is enough: {other['name']}, {hours(3600 * other['hours'])}, "
-                       f"{_wrong(task, other['wrong_time'])}, {found} (--rule '{other['rule']}')"))  # fmt: skip
+                       f"{_wrong(task, other['wrong_time'])}, {found} (--rule '{other['rule']}')."))  # fmt: skip
     return [*said, *(text for _, text in sorted(others, key=lambda each: order.index(each[0])))][:_LINES]
 
 
@@ -75,18 +75,19 @@ def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]
     """A choice in at most 160 characters: its lengths are left to its command where there is no room for both."""
     row, words = choice.row, choice.row.design.words()
     paid = "" if task.cost.currency == "h" else f" ({task.cost.words(row.cost)})"
-    found = f"{_share(row.event_recall).removesuffix(' of')} found"
-    told = f"{hours(3600 * row.hours)}{paid}, {_wrong(task, row.wrong_time)}, {found}"
+    work, share = f"{hours(3600 * row.hours)}{paid}, {_wrong(task, row.wrong_time)}", _share(row.event_recall)
+    numbers = f"{work}, {share} events found", f"{work}, {share.removesuffix(' of')} found"
     role = _ROLES[choice.role] + (f" ({choice.verdict})" if choice.role == "yours" else "")
     known = () if words.kind == role.lower() else (words.name, words.kind)[: 2 - row.design.is_plain]
     names = [*(f" {name}," for name in known), ""]
-    ends = [f"{aside}: {choice.command}" for aside in (*asides, "")]
+    ends = [f"{aside}. {run}{choice.command}" for aside in (*asides, "") for run in ("Run: ", "")]
     if row.design.by_name:
-        ends.append(f"; with --out plan/: weakly queries recordings/ --plan plan/ --choice {choice.role} --out tasks/")
-    for name, end in (*product(names, ends[: len(asides)]), *product(names, ends[len(asides) :])):
+        ends.append(f". With --out plan/: weakly queries recordings/ --plan plan/ --choice {choice.role} --out tasks/")
+    n = 2 * len(asides)
+    for name, told, end in (*product(names, numbers, ends[:n]), *product(names, numbers, ends[n:])):
         if len(said := f"{head}{role}:{name} {told}{end}") <= _WIDTH:
             return said
-    return f"{head}{role}:{names[-2:][0]} {told}; its command: --json"
+    return f"{head}{role}:{names[-2:][0]} {numbers[1]}. Its command: --json."
 
 
 def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
@@ -104,8 +105,8 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
     slower = task.recording_length * (1 / cost.speed - 1 / cost.speed_marking)
     work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
     least = format_length(max(work, 0.0) / cost.seconds_per_event)
-    even = f"from {least} event{'' if least == '1' else 's'} on)"
-    return f" (less work than by hand {even}", f" (less work {even}", f" (pays {even}"
+    even = f"from {least} event{'' if least == '1' else 's'}"
+    return f" (less work than by hand {even} per recording on)", f" (less work {even} on)", f" (pays {even} on)"
 
 
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
