@@ -15,7 +15,7 @@ import weakly as wk
 from weakly.base.results import Condition
 from weakly.methods import Bisection, Everything, Fixed, MethodOutcome, Nothing, Windows
 from weakly.methods.passes import from_to, group
-from weakly.studies.plan.decision import SENSES, PilotVariation, choose
+from weakly.studies.plan.decision import SENSES, PilotVariation, choose, how_sure
 from weakly.studies.plan.pilot import Pilot, within
 from weakly.studies.plan.planner import _range
 
@@ -667,8 +667,6 @@ class TestNotKnown:
 
     def test_a_band_across_the_target_settles_nothing(self, paper):
         """What the choice was held to is met on the pilot, and may not be met elsewhere."""
-        from weakly.studies.plan.decision import how_sure
-
         ways = (MethodOutcome(Fixed(1.0), 0.5, 0.95, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0),)
         rng, parts = np.random.default_rng(0), np.ones((60, 1, 5))
         parts[:, 0, 0], parts[:, 0, 3] = rng.uniform(1.98, 2.02, 60), np.arange(60) % 20 != 0
@@ -698,6 +696,17 @@ class TestUncertainty:
             "the 6 pilot events do not settle whether this meets events found at least 90 %."
         )
 
+    def test_bands_of_events_found_are_those_of_jeffreys(self, paper):
+        """All of 20 were found: the next may be lost, with the chance that Jeffreys' limit says, not the exact one."""
+        way = MethodOutcome(Fixed(1.0), 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
+        parts = np.ones((20, 1, 5))
+        parts[:, 0, 0] = np.linspace(1, 3, 20)
+        parts[:, 0, 1] = np.linspace(0.4, 0.6, 20)  # right of 1 s near events
+        made = how_sure(paper.task, PilotVariation(parts, (way,), "event"), way, n_events=20)
+        assert made["event_recall_ci"] == pytest.approx([stats.beta(20.5, 0.5).ppf(0.05), 1.0])
+        width = stats.t(20 / 3).ppf(0.95) * np.linspace(0.4, 0.6, 20).std(ddof=1) / np.sqrt(20)
+        assert made["overlap_accuracy_ci"] == pytest.approx([0.5 - width, 0.5 + width])
+
     def test_halving_with_noise_is_not_told_by_its_leaves(self, pilot):
         who = wk.Annotator(presence_criterion=0.3, guess_rate=0.02)
         made = asking(pilot, annotator=who, label="song", methods="fixed,bisection")
@@ -715,8 +724,6 @@ class TestUncertainty:
     def test_the_optimism_is_that_of_the_choice(self, pilot):
         """With one way to choose from there is nothing to be optimistic about."""
         made = asking(pilot, presence_criterion=0.3, label="song", methods="fixed")
-        from weakly.studies.plan.decision import how_sure
-
         spread = PilotVariation.of(made.task, [made.recommended])
         alone = how_sure(made.task, spread, made.recommended, n_events=60)
         phases = [made.segment_length * k / 8 for k in range(8)]
@@ -731,8 +738,6 @@ class TestUncertainty:
 
     def test_each_unit_is_scored_by_the_choice_of_the_others(self, paper):
         """All together choose the first way (2 s wrong on average); without any of the first three, the second."""
-        from weakly.studies.plan.decision import how_sure
-
         ways = [
             MethodOutcome(Fixed(width), 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
             for width in (1.0, 2.0)  # first, second
@@ -744,8 +749,6 @@ class TestUncertainty:
 
     def test_the_band_is_of_the_way_that_is_recommended(self, paper):
         """What looks best but was refused (too much to hear, say) must not lend its wrong time."""
-        from weakly.studies.plan.decision import how_sure
-
         ways = [
             MethodOutcome(Fixed(width), 0.5, 1.0, 0.5, 0.5, 0.9, 2.0, 10, 10, 10.0)
             for width in (1.0, 2.0, 3.0)  # refused, recommended, worse

@@ -252,7 +252,7 @@ class TestTheAnswer:
         assert "Yours (worse than nothing): 10 s segments" in yours
         assert "0 % of events found" in yours
         assert other.startswith("If a second of an event is enough: ")
-        assert other.endswith("(--rule 'seconds:1|fraction:0.5')")
+        assert other.endswith("(--rule 'seconds:1|fraction:0.5').")
         assert made.other_rule["wrong_time"] < 4
         assert wk.plan(3.0, presence_criterion=0.5, recording_length=600).other_rule is None
 
