@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ ROLES = ("plain", "by_hand", "best")
 VERDICTS = {"good": (0.25, FOUND), "fair": (0.5, 0.75)}
 #: The sense of every word that a target may be about.
 SENSES = {word: "<=" if word == "wrong_time" else ">=" for word in WORDS}
+PRICE = attrgetter("cost", "wrong_time")
 _MANY = 20_000  # recordings beyond which there is nothing left to correct
 _MOVED = 200_000  # events times phases
 _CLASS = 500  # events take as long as the fixed cost of a class
@@ -71,7 +73,7 @@ def choose(
     asking = [row for row in rows if row.asks]
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:
-        return Choice(min(asking, key=_price), (), False, "budget")
+        return Choice(min(asking, key=PRICE), (), False, "budget")
     if not wanted and objective != "wrong_time":
         return _foremost(affordable, objective)
     if not wanted:
@@ -83,7 +85,7 @@ def choose(
         worth = _better(meeting, enough[:1])
     if worth:
         pool = practical(worth)
-        return Choice(undominated(min(pool, key=_price), pool), (), True)
+        return Choice(undominated(min(pool, key=PRICE), pool), (), True)
     if enough or meeting:
         free = (enough or trivial)[0]
         return Choice(free, (), bool(enough), free.method)
@@ -144,7 +146,7 @@ def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
     free = [row for row in rows if all(each.met(row) for each in how["wanted"])] or rows
     hand = min(free, key=lambda row: row.wrong_time)
     less = [row for row in free if row.finds and row.cost <= SAVES * hand.cost]
-    row = min(less, key=_price, default=hand)
+    row = min(less, key=PRICE, default=hand)
     paid = how["budget"] is None or row.cost <= how["budget"] * (1 + 1e-12)
     return Choice(row, (), paid and all(each.met(row) for each in how["wanted"]), "" if paid else "budget")
 
@@ -192,10 +194,6 @@ def practical(rows: list[MethodOutcome]) -> list[MethodOutcome]:
     return [row for row in rows if row.is_practical] or rows
 
 
-def _price(row: MethodOutcome) -> tuple[float, float]:
-    return row.cost, row.wrong_time
-
-
 def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> MethodOutcome:
     """The row that misses the targets by the smallest share of them; of those as near, a practical and cheap one."""
 
@@ -204,7 +202,7 @@ def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> Method
 
     least = min(map(missing, rows))
     near = practical([row for row in rows if missing(row) <= least + 1e-12])
-    return undominated(min(near, key=_price), near)
+    return undominated(min(near, key=PRICE), near)
 
 
 def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
@@ -236,7 +234,7 @@ def _decide(
     if noise is not None:
         margin = np.maximum(margin, noise(pool, least))
     equal = [row for row, most in zip(pool, margin) if row.wrong_time - least.wrong_time <= most + 1e-12]
-    first = min([row for row in equal if row is not spare] or equal, key=_price)
+    first = min([row for row in equal if row is not spare] or equal, key=PRICE)
     return Choice(undominated(first, pool), tuple(equal), True, limit)
 
 
@@ -392,11 +390,8 @@ def how_sure(
     others = parts.sum(axis=0) - parts  # (units, ways, 5): the pilot without each of its units
     chosen = _choose(others, max(n - 1, 1), cost, gap, slight)
     held = there[np.arange(n), chosen]  # what the choice of the others makes of each unit
-    made: dict[str, Any] = {
-        "how": f"each of {n:,} {spread.unit}s scored by {'the choice of the others' if ruled else 'this way'}",
-        "n_events": n_events,
-        f"n_{spread.unit}s": n,
-    }
+    how = f"each of {n:,} {spread.unit}s scored by {'the choice of the others' if ruled else 'this way'}"
+    made: dict[str, Any] = {"how": how, "n_events": n_events, f"n_{spread.unit}s": n}
     for word in ("overlap_accuracy", "event_recall", "wrong_time"):
         centre, error, tall = _promise(held, word)
         each = np.array([_promise(there[:, k], word)[0] for k in range(len(ways))])[chosen]
