@@ -24,7 +24,7 @@ export function sliderBox({ low, high, log = false, whole = false, text = false,
   const follow = () => {
     const number = Number(box.value);
     if (box.value.trim() === "" || !Number.isFinite(number) || (log && number <= 0)) {
-      slider.setAttribute("aria-valuetext", box.value);
+      slider.setAttribute("aria-valuetext", box.value.trim() || "not given");
       return;
     }
     slider.value = Math.min(STEPS, Math.max(0, toSlider(number)));
