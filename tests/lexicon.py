@@ -18,10 +18,14 @@ MANY_OF_ONE = re.compile(rf"(?<![\d.,])(?:[2-9]|[1-9]\d+|\d+,\d{{3}}|\d+\.\d+) (
 MOST_WORDS = 25
 
 
+#: How a line of a plan names the command that does it.
+COMMAND = re.compile(r"(?:[.:]| Run:| With --out plan/:)* weakly (?:queries|label) .*$")
+
+
 def sentences(result):
     """The answer sentence by sentence, without the commands that a plan's choices end with."""
     said = result.answer.splitlines() + ([result.assumed] if hasattr(result, "assumed") else [])
-    lines = [line.partition(": weakly ")[0] for line in said]
+    lines = [COMMAND.sub(".", line) for line in said]
     return [part for line in lines for part in re.split(r"(?<=[.!?]) (?=[A-Z])", line)]
 
 

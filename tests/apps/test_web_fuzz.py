@@ -33,6 +33,7 @@ GOOD = {
     **{"plan": PLAN, "evaluate": SCORED, "simulate": DRAWN, "audit": AUDITED},
     **{"report/plan": PLAN, "report/evaluate": SCORED, "report/simulate": DRAWN, "report/audit": AUDITED},
     **{"labels": PLAN | {"segment_length": 1.0}, "queries": PLAN | {"segment_length": 1.0}},
+    **{"lost": SCORED, "recording": DRAWN},
 }
 
 

@@ -215,7 +215,8 @@ def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float6
     0.5
     """
     overlap, d, _ = _overlap(event, segment)
-    return np.asarray(overlap / d)
+    fraction: NDArray[np.float64] = overlap / d
+    return fraction
 
 
 def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
@@ -234,7 +235,8 @@ def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion
     """
     overlap, d, width = _overlap(event, segment)
     present = (overlap > 0) & (overlap >= check("presence_criterion", presence_criterion) * d * (1 - TIE))
-    return np.asarray(np.where(present, overlap, width - overlap) / width)
+    accuracy: NDArray[np.float64] = np.where(present, overlap, width - overlap) / width
+    return accuracy
 
 
 def _overlap(event: ArrayLike, segment: ArrayLike) -> tuple[NDArray[np.float64], Any, Any]:

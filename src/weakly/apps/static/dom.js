@@ -57,7 +57,7 @@ export function show(name, value) {
 }
 
 /** What the library says of its arguments and options, in the words of a page. */
-const SPOKEN = [[/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
+const SPOKEN = [[/(?:[.:]| Run:| With --out plan\/:)* weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
 export const spoken = (text) => SPOKEN.reduce((said, [pattern, word]) => said.replace(pattern, word), String(text));
 
 /** A number and its unit stay on one line. */

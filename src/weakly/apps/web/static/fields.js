@@ -124,7 +124,7 @@ class Field {
       arrived(received, text, "", name);
     };
     /** A file that this field cannot take may be what another tab asks for. */
-    const offer = el("button", { type: "button", hidden: true });
+    const offer = el("button", { type: "button", hidden: true, text: "Open it in another tab" });
     const elsewhere = async (file, fields) => {
       const kind = fields.kind === "events" ? "answers" : "events";
       const fits = await upload(file, { ...fields, kind }).then(() => true, () => false);

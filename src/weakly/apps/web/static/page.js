@@ -20,7 +20,9 @@ function hash() {
 let hashTimer = 0;
 function remember(wait = 500) {
   clearTimeout(hashTimer);
-  hashTimer = setTimeout(() => { if (location.hash !== hash()) history.pushState(null, "", hash()); }, wait);
+  const push = () => { if (location.hash !== hash()) history.pushState(null, "", hash()); };
+  if (wait) hashTimer = setTimeout(push, wait);
+  else push(); // a tab that was opened is in the address at once: a reload may follow
 }
 
 function open(name, { focus = false } = {}) {
