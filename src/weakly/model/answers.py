@@ -3,6 +3,7 @@ recordings, and where they come from."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -38,7 +39,7 @@ class Reading:
     sample: Mapping[str, int] | None = None
 
 
-class RowTable:
+class RowTable(ABC):
     """What events and answers share: a frame of rows, a list of recordings, and where they come from."""
 
     _frame: pd.DataFrame
@@ -172,11 +173,11 @@ class RowTable:
         source = replace(self.source, notes=notes)
         return self._selected(frame[keep].reset_index(drop=True), listing, source, annotator, bool(merge))
 
+    @abstractmethod
     def _selected(
         self, frame: pd.DataFrame, listing: pd.DataFrame, source: Reading, annotator: Any, merged: bool
     ) -> Self:
         """The table of the rows that were selected."""
-        raise NotImplementedError
 
 
 def several(names: str | Sequence[str]) -> list[str]:
