@@ -18,7 +18,8 @@ from ...base.symbols import choice
 from ...model.annotator import Annotator
 from ...posterior.criterion import NUMBERS, CriterionEstimate
 from .agreement import Agreement, DawidSkene
-from .findings import elsewhere, label_card, metric_words, ranked, save_card
+from .cards import label_card, save_card
+from .findings import elsewhere, metric_words, ranked
 from .quality import Ceiling, Quality
 from .responses import Effort, LackOfFit
 
