@@ -149,7 +149,7 @@ export function timeline(node, { recording_length: total, events, rows }, step =
   });
   const foot = height - 8;
   const tick = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => total / size <= width / 70) ?? total / 5;
-  for (let time = 0; time <= total * (1 + 1e-9); time += tick) parts.push(svg("text", { class: "tick", x: at(time), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
+  for (let time = 0; time <= total * (1 + 1e-9); time += tick) parts.push(svg("text", { class: "tick", x: Math.min(at(time), width - 14), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
   parts.push(svg("text", { class: "tick", x: 0, y: foot }, "time (s)"));
   node.setAttribute("viewBox", `0 0 ${width} ${height}`);
   node.setAttribute("height", height);
