@@ -293,8 +293,8 @@ def _rules(audit: Audit) -> Said:
     tools = f" (the rule of {best['tools']})" if best["tools"] else ""
     text = f"Of the clip rules in use, {best['rule']}{tools} "
     text += f"is one of {len(like) + 1} that explain" if like else "explains"
-    text += f" these labels best. A segment is present once {rule_words(best['rule'])}: this agrees with "
-    text += f"{percent(best['agreement'])} of {best['n']:,} labels."
+    text += f" these labels best. A segment is present once {rule_words(best['rule'])}. "
+    text += f"This agrees with {percent(best['agreement'])} of {best['n']:,} labels."
     yield 0.05, "rule", f"{text} Nothing tells it from {', '.join(like)}." if like else text
 
 

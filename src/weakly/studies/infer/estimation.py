@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, threads
+from ...base.results import counted
 from ...base.symbols import Seed, check, choice
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
@@ -390,10 +391,8 @@ def _lengths(
     guessed = known.isna() & known.index.isin(last.dropna().index)
     notes = []
     if guessed.any():
-        notes.append(
-            f"{int(guessed.sum())} recordings of unknown length are taken to end with their last segment "
-            "(recording_length gives it)"
-        )
+        many = counted(int(guessed.sum()), "recording")
+        notes.append(f"{many} of unknown length: the last segment is taken as the end; give the lengths if it is not")
     every = known.where(~guessed, last.reindex(known.index))
     said = {str(name): float(value) for name, value in known.dropna().items()}
     return {str(name): float(value) for name, value in every.items()}, said, notes

@@ -168,10 +168,11 @@ class Inference(Result):
         for row in self.overall.to_dict("records"):
             per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
-            painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute; " if clips else ""
+            painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute. The" if clips else "the"
+            many = _count(per * row["n_events"])
             said.append(
-                f"{row['label']}: {painted}the events themselves take {per * row['event_seconds']:.3g} s "
-                f"({low:.3g} to {high:.3g}), {_count(per * row['n_events'])} events ({_span(row, per)})"
+                f"{row['label']}: {painted} events themselves take {per * row['event_seconds']:.3g} s per minute "
+                f"({low:.3g} to {high:.3g}), in {many} event{'' if many == '1' else 's'} ({_span(row, per)})"
             )
         return said + self.remarks() + self.caveats() + list(self.notes)
 
@@ -391,14 +392,14 @@ def _span(row: Mapping[Any, Any], per: float = 1.0) -> str:
 def _bunching(part: ClassPosterior) -> str:
     """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
     short, (least, most) = part.renewal.lengths.mean, part.bounds
-    ask = ""
+    ask = "Mark"
     if part.segment_lengths[0] > 3 * short:
-        ask = f"ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or "
+        ask = f"Ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or mark"
     return (
-        f"how many events a bout holds cannot be told from {part.clip_words} clips: "
-        f"{_count(part.overall['n_events'])} ({_span(part.overall)}) rests on the assumed gap within bouts; "
-        f"{ask}mark the events of a tenth of the recordings (more clips of the same length do not help); whatever "
-        f"the gaps, the answers allow {_count(least)} to {_count(most)} events"
+        f"how many events a bout holds cannot be told from {part.clip_words} clips. The number "
+        f"{_count(part.overall['n_events'])} ({_span(part.overall)}) rests on the assumed gap within bouts. {ask} the "
+        f"events of a tenth of the recordings. More clips of the same length do not help. Whatever the gaps, the "
+        f"answers allow {_count(least)} to {_count(most)} events"
     )
 
 
