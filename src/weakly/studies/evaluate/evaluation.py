@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .evaluator import Assumption
 
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
-#: What a posterior makes of the same answers, in seconds per recording, beside what they paint and what is true.
-POSTERIOR = ("posterior_wrong_time", "painted_wrong_time", "event_seconds", "painted_seconds", "posterior_seconds")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
 
 
@@ -53,7 +51,7 @@ def rows(tally: Tally, who: AnswerModels, **first: Any) -> pd.DataFrame:
 def brief(table: pd.DataFrame) -> pd.DataFrame:
     """The columns that people read first."""
     keys = [name for name in _KEYS if name in table and not ("rule" in table and name == "presence_criterion")]
-    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", *POSTERIOR, "n_queries")
+    first = ("overlap_accuracy", "overlap_accuracy_se", "event_recall", "wrong_time", "n_queries")
     words = (*first, *(name for name in WORDS if name not in first))
     return table[[*keys, *(name for name in words if name in table)]]
 
@@ -79,8 +77,6 @@ class ScoreRows(Result):
     wrong_time, wrong_time_se = Column(), Column()
     n_queries, listened, n_recordings, n_events = Column(), Column(), Column(), Column()
     n_overlapping, n_present = Column(), Column()
-    posterior_wrong_time, painted_wrong_time = Column(), Column()
-    event_seconds, painted_seconds, posterior_seconds = Column(), Column(), Column()
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read first."""
@@ -100,7 +96,6 @@ class Evaluation(ScoreRows):
     pooled: Tally
     settings: dict[str, Any]
     assumptions: tuple[Assumption, ...] = ()  # of the closed forms, where they were checked
-    inferred: pd.DataFrame | None = None  # what a posterior makes of the answers of each row, where it was asked for
     comparison: RuleComparison | None = None  # the rules of the tools, where they were asked for
     objective: str = "overlap_accuracy"  # what the best segment length has most of
     only_best: bool = False  # whether the rows of other segment lengths are left out of what is told
@@ -112,7 +107,7 @@ class Evaluation(ScoreRows):
         lengths = np.concatenate([tally.segment_length for tally in tallies])
         table = rows(replace(Tally(lengths, tallies[0].columns, *parts), n_classes=tallies[0].n_classes), self.who)
         table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
-        return table if self.inferred is None else pd.concat([table, self.inferred], axis=1)
+        return table
 
     def to_frame(self) -> pd.DataFrame:
         """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""
