@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..base.compiled import kernel
 from ..model.answer_model import AnswerModels
 from ..model.events import Events
-from ..model.intervals import Edge, EventArrays, Placement, first_start
-from . import exact, grid, sweep, voting
+from ..model.intervals import EventArrays, Placement, first_start
+from . import exact, grid, voting
 from . import tally as col
 from .tally import Tally, accumulate
 
@@ -140,19 +140,13 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
     empty = Tally.empty(widths, who.labels)
     sums = tuple(np.zeros((n, *part.shape)) for part in empty.parts)
     blocks = units.cuts(events=4096, units=max(8, 2048 // len(who)))
-    where = (np.ascontiguousarray(units.lines.bounds), units.lines.starts, units.lines.lengths)
-    if who.criteria is not None and how.hop is None:
-        if how.edge == Edge.CIRCULAR:
-            exact.check_circles(units.lines, float(widths.max()))
+    if who.criteria is not None and how.hop is None and how.phase is not None:
         among, place = who.sorted
-        most, events = (int(np.diff(x).max(initial=0)) for x in (blocks, units.lines.starts[blocks]))
+        most = int(np.diff(blocks).max(initial=0))
         room = np.empty((most, len(who), len(col.SCORES))), np.empty((most, len(col.EXPOSURE)))
-        if how.phase is None:
-            rows = np.empty((sweep.most_pieces(events, most, int(how.edge)) if how.means else 0, 8))
-            _at_random(where, blocks, widths, rows, int(how.edge), among, (group, units.owner), room, sums)
-        else:
-            phases = first_start(how.phase, widths)
-            _on_grid(where, blocks, widths, phases, int(how.edge), among, (group, units.owner), room, sums)
+        where = (np.ascontiguousarray(units.lines.bounds), units.lines.starts, units.lines.lengths)
+        phases = first_start(how.phase, widths)
+        _on_grid(where, blocks, widths, phases, int(how.edge), among, (group, units.owner), room, sums)
         sums = (sums[0][:, :, place], sums[1][:, :, place], *sums[2:])
     else:
         for first, last in zip(blocks[:-1].tolist(), blocks[1:].tolist()):
@@ -213,25 +207,12 @@ def _accumulate(raw: Any, base: Any, group: Any, owner: Any, k: int, tallies: An
 def _on_grid(
     where: Any, blocks: Any, widths: Any, phases: Any, mode: int, among: Any, units: Any, room: Any, tallies: Any
 ) -> None:
-    """Measure all blocks at all segment lengths on a grid for sorted criteria, and add up."""
+    """Measure all blocks at all segment lengths on a grid for sorted criteria, and add up: all in one call, as one
+    length takes a few microseconds."""
     (bounds, starts, lengths), (group, owner), (raw, base) = where, units, room
     for b in range(blocks.shape[0] - 1):
         i, j = blocks[b], blocks[b + 1]
         for k in range(widths.shape[0]):
             some, ground = raw[: j - i], base[: j - i]
             grid.criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], phases[k], mode, among, some, ground)
-            _accumulate(some, ground, group[i:j], owner[i:j], k, tallies)
-
-
-@kernel
-def _at_random(
-    where: Any, blocks: Any, widths: Any, rows: Any, mode: int, among: Any, units: Any, room: Any, tallies: Any
-) -> None:
-    """The same over a random phase; with means, if there is room for rows."""
-    (bounds, starts, lengths), (group, owner), (raw, base) = where, units, room
-    for b in range(blocks.shape[0] - 1):
-        i, j = blocks[b], blocks[b + 1]
-        for k in range(widths.shape[0]):
-            some, ground = raw[: j - i], base[: j - i]
-            exact.at_criteria(bounds, starts[i : j + 1], lengths[i:j], widths[k], mode, among, some, ground, rows)
             _accumulate(some, ground, group[i:j], owner[i:j], k, tallies)

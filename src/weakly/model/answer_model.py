@@ -214,12 +214,11 @@ class AnswerModel:
 
 @dataclass(frozen=True, eq=False)
 class AnswerModels:
-    """One or several who answer, each as likely as the others: criteria, which are computed all at once, or members.
+    """One or several who answer, each as likely as the others.
 
     The columns of a table of results; a plan, whose expected times are linear in the answers, averages over them.
     """
 
-    criteria: Floats | None
     members: tuple[AnswerModel, ...]
     is_unknown: bool = False
 
@@ -230,24 +229,28 @@ class AnswerModels:
         """From the arguments of a public function, each one or several: exactly one of them must be given, at most one
         if ``unknown``, criteria to assume where nothing is told, is given."""
         if unknown is not None and presence_criterion is None and rule is None and annotator is None:
-            return cls(np.atleast_1d(np.asarray(unknown, dtype=np.float64)), (), is_unknown=True)
+            return cls(tuple(parse(unknown)), is_unknown=True)
         name, value = _given(presence_criterion, rule, annotator)
         if isinstance(value, AnswerModels):
             return value
         if isinstance(value, AnswerModel):
-            return cls(None, (value._named(name),))
-        if name == "presence_criterion" and _is_numeric(value):
-            criteria = np.atleast_1d(check("presence_criterion", value)).astype(np.float64)
-            if criteria.size == 0:
-                raise InvalidInput("presence_criterion must hold at least one number in (0, 1], got none")
-            if criteria.ndim != 1:
-                raise InvalidInput(f"presence_criterion must be one number or a list, got shape {criteria.shape}")
-            return cls(criteria, ())
+            return cls((value._named(name),))
+        if _is_numeric(value) and np.size(value) == 0:
+            raise InvalidInput(f"{name} must hold at least one number in (0, 1], got none")
+        if _is_numeric(value) and np.ndim(value) > 1:
+            raise InvalidInput(f"{name} must be one number or a list, got shape {np.shape(value)}")
         models = parse(value, name=name)
         if name == "presence_criterion" and all(model.criterion is not None for model in models):
-            return cls(np.array([model.criterion for model in models], dtype=np.float64), ())
+            return cls(tuple(models))
         # Beside rules and people a criterion is a rule or a person as well, so that columns have one kind of name.
-        return cls(None, tuple(model._named(name) for model in models))
+        return cls(tuple(model._named(name) for model in models))
+
+    @cached_property
+    def criteria(self) -> Floats | None:
+        """The criteria, which are computed all at once, if everybody has one and no noise."""
+        if any(model.criterion is None for model in self):
+            return None
+        return np.array([model.criterion for model in self], dtype=np.float64)
 
     @property
     def distinct(self) -> AnswerModels:
@@ -255,16 +258,14 @@ class AnswerModels:
         models = [model.simplified for model in self]
         if all(model.criterion is not None for model in models):
             values = np.unique(np.array([model.criterion for model in models], dtype=np.float64))
-            return AnswerModels(values, (), self.is_unknown)
-        return AnswerModels(None, tuple(dict.fromkeys(self.members)))
+            return AnswerModels(tuple(parse(values)), self.is_unknown)
+        return AnswerModels(tuple(dict.fromkeys(self.members)))
 
     def __len__(self) -> int:
-        return len(self.members) if self.criteria is None else len(self.criteria)
+        return len(self.members)
 
     def __iter__(self) -> Iterator[AnswerModel]:
-        if self.criteria is None:
-            return iter(self.members)
-        return (AnswerModel(criterion=np.asarray(criterion)) for criterion in self.criteria)
+        return iter(self.members)
 
     @property
     def weights(self) -> Floats:
@@ -274,7 +275,7 @@ class AnswerModels:
     @property
     def kind(self) -> str:
         """What is known: a criterion (known), several, nothing (unknown), a law, or that a rule is used."""
-        if any(model.rule is not None for model in self.members):
+        if any(model.rule is not None for model in self):
             return "rule"
         if self.is_continuous:
             return "law"
@@ -288,12 +289,12 @@ class AnswerModels:
     @property
     def rule(self) -> PresenceRule | None:
         """The first presence rule, if there is one."""
-        return next((model.rule for model in self.members if model.rule is not None), None)
+        return next((model.rule for model in self if model.rule is not None), None)
 
     @property
     def annotators(self) -> list[Annotator]:
         """The random annotators, if there are some."""
-        return [model.annotator for model in self.members if model.annotator is not None]
+        return [model.annotator for model in self if model.annotator is not None]
 
     @property
     def single(self) -> float | None:
@@ -303,17 +304,17 @@ class AnswerModels:
     @property
     def is_noiseless(self) -> bool:
         """:attr:`AnswerModel.is_noiseless` of all."""
-        return all(model.is_noiseless for model in self.members)
+        return all(model.is_noiseless for model in self)
 
     @property
     def is_continuous(self) -> bool:
         """:attr:`AnswerModel.is_continuous` of any."""
-        return any(model.is_continuous for model in self.members)
+        return any(model.is_continuous for model in self)
 
     @cached_property
     def is_monotone(self) -> bool:
         """:attr:`AnswerModel.is_monotone` of all."""
-        return all(model.is_monotone for model in self.members)
+        return all(model.is_monotone for model in self)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -352,22 +353,22 @@ class AnswerModels:
     def with_noise(self, guess_rate: float, lapse_rate: float) -> AnswerModels:
         """The same rules and criteria, a law as :data:`NODES` of them, of people who guess and lapse this often."""
         noise = Annotator(guess_rate=guess_rate, lapse_rate=lapse_rate)
-        return AnswerModels(None, tuple(AnswerModel(rule=part.rule, annotator=noise) for part in self.parts(NODES)))
+        return AnswerModels(tuple(AnswerModel(rule=part.rule, annotator=noise) for part in self.parts(NODES)))
 
     @property
     def low(self) -> float:
         """:attr:`AnswerModel.low` of the first."""
-        return self.members[0].low if self.members else 0.0
+        return self.members[0].low
 
     @property
     def high(self) -> float:
         """:attr:`AnswerModel.high` of the first."""
-        return self.members[0].high if self.members else 1.0
+        return self.members[0].high
 
     @property
     def seconds(self) -> float | None:
         """The shortest overlap in seconds that a rule asks for, if one does."""
-        forms = [form for model in self.members if model.rule is not None for form in model.rule.forms]
+        forms = [form for model in self if model.rule is not None for form in model.rule.forms]
         return min((form.seconds for form in forms if form.seconds > 0), default=None)
 
     def parts(self, n: int = 16) -> list[Part]:
@@ -398,16 +399,16 @@ class AnswerModels:
     @cached_property
     def labels(self) -> tuple[Any, ...]:
         """What tells the columns apart."""
-        return tuple(model.name for model in self.members) if self.criteria is None else tuple(self.criteria.tolist())
+        return tuple(model.name for model in self) if self.criteria is None else tuple(self.criteria.tolist())
 
     def frame(self) -> dict[str, list[Any]]:
         """The columns of a table that say what each result column is."""
         if self.criteria is not None:
             return {"presence_criterion": self.criteria.tolist()}
-        columns: dict[str, list[Any]] = {"presence_criterion": [model._mean for model in self.members]}
+        columns: dict[str, list[Any]] = {"presence_criterion": [model._mean for model in self]}
         for name in ("rule", "annotator"):
-            if any(getattr(model, name) is not None for model in self.members):
-                columns[name] = ["" if getattr(model, name) is None else model.name for model in self.members]
+            if any(getattr(model, name) is not None for model in self):
+                columns[name] = ["" if getattr(model, name) is None else model.name for model in self]
         return columns
 
 

@@ -54,10 +54,6 @@ def longest_segment_length(
     >>> float(longest_segment_length(event_length=1, presence_criterion=0.5, wrong_time=0.5))
     1.0
     """
-    return _longest(event_length, presence_criterion, overlap_accuracy, wrong_time)
-
-
-def _longest(event_length: Any, presence_criterion: Any, overlap_accuracy: Any, wrong_time: Any) -> FloatOrArray:
     d, g = check("event_length", event_length), check("presence_criterion", presence_criterion)
     if (overlap_accuracy is None) == (wrong_time is None):
         raise InvalidInput("give one target: overlap_accuracy or wrong_time")
@@ -91,7 +87,10 @@ def minimal_cost(
     88.0742
     """
     total = check("recording_length", recording_length)
-    longest = _longest(event_length, presence_criterion, overlap_accuracy, wrong_time)
+    longest = longest_segment_length(
+        event_length=event_length, presence_criterion=presence_criterion,
+        overlap_accuracy=overlap_accuracy, wrong_time=wrong_time,
+    )  # fmt: skip
     price = (cost or Cost(query_cost_share=0.5)).of(listened=total, n_queries=total / longest)
     return np.where(np.isnan(price), np.inf, price)[()]
 

@@ -58,10 +58,16 @@ class Seconds:
 
 def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
     """The seconds for events of length d in segments of length q; arrays broadcast."""
-    if who.annotator is not None:
-        present, true = annotator_seconds(d, q, who.annotator)
+    if who.annotator is not None and who.is_continuous:
+        most = np.minimum(d, q)
+        share = most / d
+        area, moment = who.annotator.integrals(share)
+        whole = np.abs(d - q) * who.probability(share)
+        present, true = 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
     else:
+        low, rise = who.low, who.high - who.low
         present, true = rule_seconds(d, q, who.required_overlap(d, q))
+        present, true = low * (d + q) + rise * present, low * d + rise * true
     zero = np.zeros(np.broadcast_shapes(np.shape(present), np.shape(d), np.shape(q)))
     return Seconds(d + zero, q + zero, present + zero, true + zero)
 
@@ -111,21 +117,6 @@ def rule_seconds(d: Floats, q: Floats, x0: Floats) -> tuple[Floats, Floats]:
     # A margin can ask for more than the overlap can be; then every present segment has all of the overlap.
     true = np.where(x <= least * (1 + TIE), d - x * x / q, present * least / q)
     return present, np.where(possible, true, 0.0)
-
-
-def annotator_seconds(d: Floats, q: Floats, annotator: Annotator) -> tuple[Floats, Floats]:
-    """Expected seconds present and truly present per event, for P(present | event fraction) of an annotator."""
-    if isinstance(annotator.presence_criterion, float):
-        low, high = (float(annotator.probability(h)) for h in (0.0, 1.0))
-        need = annotator.presence_criterion * d
-        x0 = np.where(need <= np.minimum(d, q) * (1 + TIE), need, np.inf)
-        present, true = rule_seconds(d, q, x0)
-        return low * (d + q) + (high - low) * present, low * d + (high - low) * true
-    most = np.minimum(d, q)
-    share = most / d
-    area, moment = annotator.integrals(share)
-    whole = np.abs(d - q) * annotator.probability(share)
-    return 2 * d * area + whole, (2 * d * d * moment + most * whole) / q
 
 
 def expected(lengths: Lengths, q: Floats, who: AnswerModel) -> Seconds:
