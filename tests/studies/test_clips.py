@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import weakly as wk
 from weakly.model.annotator import PRESETS
 from weakly.studies.evaluate.clips import clip_labels, compare_rules, tool_rules
-from weakly.studies.evaluate.evaluator import broken, check_assumptions, kuiper
+from weakly.studies.evaluate.evaluation import broken
+from weakly.studies.evaluate.evaluator import check_assumptions, kuiper
 
 RULES = {**PRESETS, "half": wk.PresenceRule.fraction(0.5), "whole": wk.PresenceRule.fraction(1.0)}
 

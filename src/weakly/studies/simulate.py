@@ -126,10 +126,6 @@ class Simulation(ScoreRows):
     def _frame(self) -> pd.DataFrame:
         return rows(self.tally, self.who)
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per (segment_length, presence_criterion, rule or annotator), with standard errors in _se columns."""
-        return self._frame.copy()
-
     @property
     def several(self) -> bool:
         """Whether there is a segment length to choose."""
@@ -158,7 +154,6 @@ class Simulation(ScoreRows):
         return pd.DataFrame(rows_of_best)
 
     def sentences(self) -> list[str]:
-        """What the simulation found: one sentence per criterion, rule or annotator, and how sure they are."""
         best = self.best()
         sentences = told(best, tried=len(self.settings["segment_length"]), queries=False)
         sentences.append(f"The standard error of accuracy is {points(best['overlap_accuracy_se'].max())}.")
@@ -169,19 +164,12 @@ class Simulation(ScoreRows):
             )
         return sentences
 
-    @property
-    def answer(self) -> str:
-        """What the simulation found, in words."""
-        return " ".join(self.sentences())
-
     def to_dict(self) -> dict[str, Any]:
-        """Inputs, rows and the best segment lengths in plain numbers, for JSON."""
         document = {"settings": self.settings, "answer": self.answer, "n_longer": self.n_longer}
         return dict(to_jsonable({**document, "rows": self._frame, "best": self.best()}))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """How many drawn events were cut."""
         if not self.n_longer:
             return ()
         drawn = int(self.tally.n_events.max())
@@ -190,11 +178,9 @@ class Simulation(ScoreRows):
         return (Finding(min(1.0, self.n_longer / max(drawn, 1)), "longer", text),)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Every row, and the best segment length per criterion."""
         return {"simulation": self.to_frame(), "best": self.best()}
 
     def shown(self) -> dict[str, pd.DataFrame]:
-        """The same tables with the columns that people read first."""
         shown = {"Simulated labels": self.brief()}
         if not self.several:
             return shown
@@ -204,7 +190,6 @@ class Simulation(ScoreRows):
         return {title: brief(best).join(best[naive]), **shown}
 
     def figures(self) -> dict[str, Figure]:
-        """The picture by the name of its metric."""
         return {"overlap_accuracy": self.plot().figure}  # type: ignore[dict-item]
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
@@ -213,7 +198,6 @@ class Simulation(ScoreRows):
         return plot_rows(self._frame, ax=ax, metric=metric, who=self.who, best=best)
 
     def page(self) -> Report:
-        """The best segment length in words, the picture, and all rows."""
         settings = self.settings
         page = Report("Simulated weak labels").sentences(self.sentences())
         page.text(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ...base.errors import InvalidInput
-from ...base.report import Report, Result
+from ...base.report import Report
 from ...base.results import METRICS, Finding, counted, percent, to_jsonable
 from ...base.symbols import check, choice, positive
 from ...engine.tally import Tally
@@ -25,8 +26,8 @@ from ...model.answer_model import AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Bools, EventArrays, Floats, Ints, first_start, segment_lengths, window_counts
-from .evaluation import Evaluation, brief
-from .evaluator import Assumption, broken, evaluate
+from .evaluation import Assumption, Evaluation, ScoreRows, brief, broken
+from .evaluator import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +140,7 @@ def clip_labels(
 
 
 @dataclass(frozen=True, repr=False)
-class RuleComparison(Result):
+class RuleComparison(ScoreRows):
     """What several rules make of the same events, at one or several segment lengths.
 
     ``table``: one row per segment length, class and rule (and one per rule for all classes, label "all"): the words of
@@ -162,16 +163,14 @@ class RuleComparison(Result):
             parts.append(RuleComparison(table, flipped, vanished, {**self.settings, "segment_length": [width]}))
         return parts
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per segment length, class and rule."""
-        return self.table.copy()
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        return self.table
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The rules, the clips on which they differ, and the events that one of them loses."""
         return {"rules": self.table, "flipped": self.flipped, "vanished": self.vanished}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, segment length by segment length."""
         told = []
         for each in self.parts():
             tables = {"rows": each.table, "flipped": each.flipped, "vanished": each.vanished}
@@ -192,21 +191,13 @@ class RuleComparison(Result):
         return ax
 
     def figures(self) -> dict[str, Figure]:
-        """The same."""
         return {"rules": self.plot().figure}  # type: ignore[dict-item]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The assumptions of the closed forms that are broken, where they were checked."""
         return broken(self.assumptions)
 
-    @property
-    def answer(self) -> str:
-        """What hangs on the rule."""
-        return " ".join(self.sentences())
-
     def sentences(self) -> list[str]:
-        """What hangs on the rule, one sentence per segment length."""
         sentences = []
         for each in self.parts():
             recall = each.table.loc[each.table["label"] == "all", "event_recall"]
@@ -219,7 +210,6 @@ class RuleComparison(Result):
         return sentences
 
     def shown(self) -> dict[str, pd.DataFrame]:
-        """The rules on all classes together, then what hangs on them."""
         rules = self.table[self.table["label"] == "all"]
         counts = rules[["n_present", "n_flipped", "n_vanished"]]
         shown = {f"Rules of the tools, clips from {self.settings['phase']:g} s": brief(rules).join(counts)}
@@ -227,7 +217,6 @@ class RuleComparison(Result):
         return shown | {title: table.head(10) for title, table in titles.items() if len(table)}
 
     def page(self) -> Report:
-        """For each segment length the rules side by side, then what hangs on them."""
         pages = []
         for each in self.parts():
             width = each.settings["segment_length"][0]

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -27,14 +28,14 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
 from ...base.results import atomic_write, counted
 from ...base.symbols import choice
-from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units
+from ...engine.scoring import ClassRecordings, ClassTallies, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.intervals import Placement, segment_lengths
 from .evaluation import Evaluation
-from .evaluator import Assumption, AssumptionCounts
+from .evaluator import AssumptionCounts, EvaluationSums
 
 #: Rows of a chunk, about: what a worker holds at once.
 CHUNK_ROWS = 1_000_000
@@ -235,8 +236,7 @@ def evaluate_dataset(
     known = asked_length(recording_length, on_error)
     into = {str(old): str(new) for new, olds in (merge or {}).items() for old in olds}
     reading = {"label": label, "merge": into, "on_error": on_error, "recording_length": known}
-    settings = {"segment_length": lengths, **who.frame(), "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
-    asked = repr([sources_digest(), data, settings["segment_length"].tolist(), who, how, reading, chunk_rows])
+    asked = repr([sources_digest(), data, lengths.tolist(), who, how, reading, chunk_rows])
     store = None if resume is None else _store(Path(resume), hashlib.sha256(asked.encode()).hexdigest(), data)
     if any(one.low > 0 for one in who):
         raise InvalidInput("annotator: one that guesses needs all annotations at once; read them with weakly.read")
@@ -255,14 +255,19 @@ def evaluate_dataset(
         todo = [path is None or not path.exists() for path in paths]
         jobs = ((data, chunk, mine, lengths, who, how) for chunk, mine, new in zip(chunks, shares, todo) if new)
         done = in_order(work, jobs, total=sum(todo), executor=workers, progress=progress, label="evaluating chunks")
-        total = _Total(lengths, who)
+        total, counts, account = EvaluationSums(lengths, who), None, Counter[str]()
         for path, new in zip(paths, todo):
             part = next(done) if new or path is None else DatasetPart.load(path, lengths, who)
             if new and path is not None:
                 part.save(path)
-            total.add(part)
-    evaluation = total.evaluation({**settings, "files": len(data.files), "chunks": len(chunks)})
-    account = evaluation.settings["account"]
+            total.add(slice(None), part.scored)
+            counts = part.counts if counts is None else counts + part.counts
+            account.update(part.account)
+    if counts is None or not total.tallies:
+        raise InvalidInput("the data set holds no event of the class asked for")
+    settings = {"phase": phase, "edge": edge, "hop": hop, "votes": how.votes, "files": len(data.files)}
+    settings |= {"chunks": len(chunks), "account": dict(account)}
+    evaluation = total.evaluation(settings, counts.assumptions(known=account["unknown"] == 0))
     if account["unknown"]:
         warnings.warn(
             f"the length of {counted(account['unknown'], 'recording')} is unknown; they end at their last event here, "
@@ -311,38 +316,3 @@ def _store(folder: Path, key: str, data: Dataset) -> Path:
                 json.dumps({"run": key, "files": len(data.files), "columns": dict(data.columns)}, indent=1) + "\n"
             )
     return folder
-
-
-class _Total:
-    """Parts added in order."""
-
-    def __init__(self, lengths: Any, who: AnswerModels) -> None:
-        self.lengths, self.who = lengths, who
-        self.tallies: dict[str, Tally] = {}
-        self.pooled = Tally.empty(lengths, who.labels)
-        self.counts: AssumptionCounts | None = None
-        self.account: dict[str, int] = {}
-
-    def add(self, part: DatasetPart) -> None:
-        """Take in the next part."""
-        self.pooled.add(slice(None), part.scored.pooled)
-        for name, tally in zip(part.scored.labels, part.scored.tallies):
-            if name not in self.tallies:
-                self.tallies[name] = Tally.empty(self.lengths, self.who.labels)
-            self.tallies[name].add(slice(None), tally)
-        self.counts = part.counts if self.counts is None else self.counts + part.counts
-        for name, n in part.account.items():
-            self.account[name] = self.account.get(name, 0) + n
-
-    def evaluation(self, settings: dict[str, Any]) -> Evaluation:
-        """The result of all of them."""
-        if not self.tallies:
-            raise InvalidInput("the data set holds no event of the class asked for")
-        pooled = replace(self.pooled, n_classes=len(self.tallies))
-        tallies = {name: self.tallies[name] for name in sorted(self.tallies)}
-        for tally in tallies.values():
-            add_silent(tally, pooled)
-        assert self.counts is not None
-        found: list[Assumption] = self.counts.assumptions(known=self.account["unknown"] == 0)
-        more = {"labels": list(tallies), "account": self.account}
-        return Evaluation(self.who, tallies, pooled, {**settings, **more}, tuple(found))

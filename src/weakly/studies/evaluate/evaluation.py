@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .clips import RuleComparison
-    from .evaluator import Assumption
 
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
@@ -78,9 +79,35 @@ class ScoreRows(Result):
     n_queries, listened, n_recordings, n_events = Column(), Column(), Column(), Column()
     n_overlapping, n_present = Column(), Column()
 
+    @cached_property
+    @abstractmethod
+    def _frame(self) -> pd.DataFrame:
+        """The rows of the table."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per (label, segment length, criterion, rule or annotator), with standard errors in _se columns."""
+        return self._frame.copy()
+
+    @property
+    def answer(self) -> str:
+        """What was found, in a few sentences."""
+        return " ".join(self.sentences())
+
     def brief(self) -> pd.DataFrame:
-        """The columns that people read first."""
-        return brief(self.to_frame())
+        return brief(self._frame)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One assumption on one class: ``share`` of its events break it; for offsets Kuiper's V and its ``p_value``."""
+
+    name: str
+    label: str
+    segment_length: float
+    n_events: int
+    share: float
+    p_value: float
+    broken: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,10 +136,6 @@ class Evaluation(ScoreRows):
         table.insert(0, "label", np.repeat(list(self.tallies), len(table) // len(tallies)).astype(object))
         return table
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per (label, segment_length, presence_criterion or rule), with standard errors in _se columns."""
-        return self._frame.copy()
-
     @cached_property
     def overall(self) -> Evaluation:
         """The classes pooled, one row per (segment_length, criterion): wrong time is that of all classes of a recording
@@ -128,9 +151,6 @@ class Evaluation(ScoreRows):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The assumptions of the closed forms that these annotations break, where they were checked."""
-        from .evaluator import broken
-
         return broken(self.assumptions)
 
     def _sentences(self) -> list[str]:
@@ -143,12 +163,10 @@ class Evaluation(ScoreRows):
         return [*sentences, *_classes(self, best.iloc[0], list(self.who.frame()))]
 
     def sentences(self) -> list[str]:
-        """What was found, the answer first, then what hangs on the rule."""
         return [*self._sentences(), *([] if self.comparison is None else self.comparison.sentences())]
 
     @property
     def answer(self) -> str:
-        """What the numbers say, in a few sentences: all classes first, then where classes differ."""
         return " ".join(self._sentences())
 
     def best(self) -> pd.DataFrame:
@@ -186,7 +204,6 @@ class Evaluation(ScoreRows):
         return tables | ({} if self.comparison is None else self.comparison.tables())
 
     def shown(self) -> dict[str, pd.DataFrame]:
-        """The same tables with the columns that people read first."""
         tables = self.tables()
         titles = {"best": f"Best segment length, by {plain_name(self.objective)}"}
         if not (self.only_best and "best" in tables):
@@ -195,7 +212,6 @@ class Evaluation(ScoreRows):
         return own | ({} if self.comparison is None else self.comparison.shown())
 
     def to_dict(self) -> dict[str, Any]:
-        """Inputs, the answer in words and rows in plain numbers, for JSON."""
         document: dict[str, Any] = {"settings": self.settings, "answer": self.answer}
         document |= {name: table for name, table in self.tables().items() if name in ("best", "overall")}
         if not (self.only_best and "best" in document):
@@ -217,7 +233,6 @@ class Evaluation(ScoreRows):
         return own | ({} if self.comparison is None else self.comparison.figures())
 
     def page(self) -> Report:
-        """The answer in words, pictures over several segment lengths, the best of each class, and all rows."""
         page, tables = Report("What weak labels make of these annotations").sentences(self._sentences()), self.tables()
         if self.findings:
             page.heading("Mind").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
@@ -232,6 +247,31 @@ class Evaluation(ScoreRows):
             page.heading("All classes together").table(brief(tables["overall"]))
         page.heading("Every class, every length").table(self.brief(), most=2000)
         return page if self.comparison is None else page.add(self.comparison.page())
+
+
+def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
+    """One finding per assumption that is broken, about the class that breaks it most."""
+    findings = []
+    words = {
+        "close": "events of {classes} are closer together than a segment ({share} of {label} at {width:g} s): formulas "
+        "for one event at a time do not hold; the numbers of an evaluation do",
+        "offsets": "onsets of {classes} are not spread evenly over the segments ({label} at {width:g} s: Kuiper's "
+        "p = {p:.2g}): where the grid starts matters, formulas assume that it does not",
+        "censored": "events of {classes} are cut by the start or end of a recording ({share} of {label}): their "
+        "lengths are censored",
+    }
+    for name, text in words.items():
+        breaking = [each for each in assumptions if each.name == name and each.broken]
+        if not breaking:
+            continue
+        worst = max(breaking, key=lambda each: -each.p_value if name == "offsets" else each.share)
+        labels = sorted({each.label for each in breaking})
+        total = len({each.label for each in assumptions if each.name == name})
+        classes = safe_label(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
+        told = {"classes": classes, "share": percent(worst.share), "label": safe_label(worst.label)}
+        sentence = text.format(**told, width=worst.segment_length, p=worst.p_value)
+        findings.append(Finding(worst.share, name, sentence))
+    return tuple(findings)
 
 
 CAPTIONS = {

@@ -18,14 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
-from ...base.results import Finding, percent, safe_label
 from ...base.symbols import check
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
 from ...engine.tally import Tally
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.events import Events
 from ...model.intervals import EdgeName, EventArrays, Floats, Ints, Placement, segment_lengths
-from .evaluation import Evaluation
+from .evaluation import Assumption, Evaluation
 
 #: Events times segment lengths times criteria up to which the means per recording are worked out unasked.
 MANY = 1_000_000_000
@@ -95,17 +94,35 @@ def evaluate(
     units = _units(events, label, recording_length, every=any(one.low > 0 for one in who))
     few = per_recording is None and _affordable(len(units.lines.bounds), lengths, who, how)
     how = replace(how, means=few if per_recording is None else bool(per_recording))
-    tallies = {name: Tally.empty(lengths, who.labels) for name in units.labels}
-    pooled = Tally.empty(lengths, who.labels, n_classes=len(units.labels))
+    total = EvaluationSums(lengths, who, units.labels)
     with threads(executor) as workers:
         for at, found in scored(units, lengths, who, how, executor=workers, progress=progress):
-            pooled.add(at, found.pooled)
-            for name, part in zip(found.labels, found.tallies):
-                tallies[name].add(at, part)
-    for tally in tallies.values():
-        add_silent(tally, pooled)
-    settings = {"segment_length": lengths, **who.frame(), "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
-    return Evaluation(who, tallies, pooled, {**settings, "labels": list(units.labels)})
+            total.add(at, found)
+    return total.evaluation({"phase": phase, "edge": edge, "hop": hop, "votes": how.votes})
+
+
+class EvaluationSums:
+    """The sums of parts of the recordings and of the segment lengths, added in order."""
+
+    def __init__(self, lengths: Floats, who: AnswerModels, labels: Sequence[str] = ()) -> None:
+        self.lengths, self.who, self.pooled = lengths, who, Tally.empty(lengths, who.labels)
+        self.tallies = {name: Tally.empty(lengths, who.labels) for name in labels}
+
+    def add(self, at: slice, found: ClassTallies) -> None:
+        """Take in the next part, of some of the segment lengths."""
+        self.pooled.add(at, found.pooled)
+        for name, part in zip(found.labels, found.tallies):
+            if name not in self.tallies:
+                self.tallies[name] = Tally.empty(self.lengths, self.who.labels)
+            self.tallies[name].add(at, part)
+
+    def evaluation(self, settings: dict[str, Any], assumptions: Sequence[Assumption] = ()) -> Evaluation:
+        """The result of all of them."""
+        pooled, tallies = replace(self.pooled, n_classes=len(self.tallies)), dict(sorted(self.tallies.items()))
+        for tally in tallies.values():
+            add_silent(tally, pooled)
+        settings = {"segment_length": self.lengths, **self.who.frame(), **settings, "labels": list(tallies)}
+        return Evaluation(self.who, tallies, pooled, settings, tuple(assumptions))
 
 
 def scored(
@@ -169,19 +186,6 @@ _ALPHA = 0.01
 _TESTED = 12  # segment lengths at which offsets are tested: neighbours tell nothing new
 
 
-@dataclass(frozen=True)
-class Assumption:
-    """One assumption on one class: ``share`` of its events break it; for offsets Kuiper's V and its ``p_value``."""
-
-    name: str
-    label: str
-    segment_length: float
-    n_events: int
-    share: float
-    p_value: float
-    broken: bool
-
-
 def kuiper(values: ArrayLike) -> tuple[float, float]:
     r"""Kuiper's statistic V of values in [0, 1) against the uniform law on the circle, and its p-value.
 
@@ -193,14 +197,13 @@ def kuiper(values: ArrayLike) -> tuple[float, float]:
     >>> round(kuiper([0.0, 0.25, 0.5, 0.75])[0], 6)
     0.25
     """
-    x = np.sort(np.asarray(values, dtype=np.float64))
+    x = np.asarray(values, dtype=np.float64)
     n = len(x)
     if n == 0:
         return math.nan, math.nan
-    if not (x[0] >= 0 and x[-1] <= 1):
-        raise InvalidInput(f"values must each be a number in [0, 1], got {x[0]:g} to {x[-1]:g}")
-    rank = np.arange(1, n + 1)
-    statistic = float((rank / n - x).max() + (x - (rank - 1) / n).max())
+    if not (x.min() >= 0 and x.max() <= 1):
+        raise InvalidInput(f"values must each be a number in [0, 1], got {x.min():g} to {x.max():g}")
+    statistic = float(_kuipers(x, np.zeros(n, np.int64), np.array([n]))[0])
     return statistic, kuiper_p(statistic, n)
 
 
@@ -344,28 +347,3 @@ class AssumptionCounts:
             lost = int(cut[i]) / n
             found.append(Assumption("censored", label, math.nan, n, lost, math.nan, lost > _FEW))
         return found
-
-
-def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
-    """One finding per assumption that is broken, about the class that breaks it most."""
-    findings = []
-    words = {
-        "close": "events of {classes} are closer together than a segment ({share} of {label} at {width:g} s): formulas "
-        "for one event at a time do not hold; the numbers of an evaluation do",
-        "offsets": "onsets of {classes} are not spread evenly over the segments ({label} at {width:g} s: Kuiper's "
-        "p = {p:.2g}): where the grid starts matters, formulas assume that it does not",
-        "censored": "events of {classes} are cut by the start or end of a recording ({share} of {label}): their "
-        "lengths are censored",
-    }
-    for name, text in words.items():
-        breaking = [each for each in assumptions if each.name == name and each.broken]
-        if not breaking:
-            continue
-        worst = max(breaking, key=lambda each: -each.p_value if name == "offsets" else each.share)
-        labels = sorted({each.label for each in breaking})
-        total = len({each.label for each in assumptions if each.name == name})
-        classes = safe_label(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
-        told = {"classes": classes, "share": percent(worst.share), "label": safe_label(worst.label)}
-        sentence = text.format(**told, width=worst.segment_length, p=worst.p_value)
-        findings.append(Finding(worst.share, name, sentence))
-    return tuple(findings)
