@@ -65,7 +65,7 @@ def test_every_sentence_is_the_papers(real_data):
 @pytest.mark.parametrize("each", CLAIMS, ids=lambda each: each.name)
 def test_the_verdict_is_the_one_on_record(each):
     checked = each.check()
-    assert not checked.changed, checked.finding
+    assert not checked.changed, checked
     row = checked.to_dict()
     assert row["verdict"] == row["recorded_verdict"] == each.verdict
     assert row["measured"]
@@ -76,30 +76,29 @@ def test_the_verdict_is_the_one_on_record(each):
 @pytest.mark.parametrize("each", CLAIMS, ids=lambda each: each.name)
 def test_a_claim_that_cannot_fail_is_no_claim(each, monkeypatch):
     """One of the package's functions, made wrong, must change what the claim measures."""
-    module = measures
-    names = [name for name, value in vars(module).items() if _is_a_formula_of_ours(value, module)]
+    read = (measures, measures.theory, measures.simulations)
+    formulas = [(module, name) for module in read for name, value in vars(module).items() if _is_ours(value)]
+    formulas.append((Protocol, "cut"))
     used = set()
     measures._simulated.cache_clear()
     with monkeypatch.context() as patch:  # what it does not call cannot change it
-        for name in [*names, "cut"]:
-            where = Protocol if name == "cut" else module
-            patch.setattr(where, name, _noted(getattr(where, name), name, used))
-        before = each.measure()
-    assert any(_changes(each, before, module, name, monkeypatch) for name in [*names, "cut"] if name in used)
+        for where, name in formulas:
+            patch.setattr(where, name, _noted(getattr(where, name), (where, name), used))
+        before = each.check()
+    assert any(_changes(each, before, *formula, monkeypatch) for formula in formulas if formula in used)
 
 
-def _is_a_formula_of_ours(value, module):
+def _is_ours(value):
     home = getattr(value, "__module__", "") if callable(value) and not isinstance(value, type) else ""
-    return home.startswith("weakly") and home != module.__name__ and value not in (normal, gather, shipped)
+    return home.startswith("weakly") and home != measures.__name__ and value not in (normal, gather, shipped)
 
 
-def _changes(claim, before, module, name, monkeypatch):
+def _changes(claim, before, where, name, monkeypatch):
     measures._simulated.cache_clear()
     with monkeypatch.context() as patch:
-        where = Protocol if name == "cut" else module
         patch.setattr(where, name, _spoiled(getattr(where, name)))
         try:
-            after = claim.measure()
+            after = claim.check()
         except Exception:  # wrong numbers may break a measure: it depends on them
             return True
         finally:
@@ -157,13 +156,13 @@ def _shift(value):
     ],
 )
 def test_what_is_measured(name, value, tolerance):
-    assert np.asarray(BY_NAME[name].measure().value) == pytest.approx(np.asarray(value), abs=tolerance)
+    assert np.asarray(BY_NAME[name].check().value) == pytest.approx(np.asarray(value), abs=tolerance)
 
 
 def test_figures_are_judged_over_all_of_their_criteria():
     off = {}
     for name in ("simulation-length", "thirty-events", "fifty-events"):
-        found = BY_NAME[name].measure()
+        found = BY_NAME[name].check()
         assert len(found.value) == len(found.target) == 11
         off[name] = np.abs(np.divide(found.value, found.target) - 1 if "length" in name else found.value - found.target)
     assert off["simulation-length"].mean() == pytest.approx(0.091, abs=5e-4)
@@ -173,9 +172,9 @@ def test_figures_are_judged_over_all_of_their_criteria():
 
 
 def test_break_evens_are_those_of_the_reference_table():
-    assert BY_NAME["cost-events-1"].measure().target == pytest.approx(61.3033988750, abs=1e-9)
-    assert "7.225" in BY_NAME["cost-events-8"].measure().words
-    assert "681 queries" in BY_NAME["cost-small-criterion"].measure().words
+    assert BY_NAME["cost-events-1"].check().target == pytest.approx(61.3033988750, abs=1e-9)
+    assert "7.225" in BY_NAME["cost-events-8"].check().words
+    assert "681 queries" in BY_NAME["cost-small-criterion"].check().words
 
 
 def test_two_close_events_beat_the_bound_by_brute_force():
@@ -186,11 +185,11 @@ def test_two_close_events_beat_the_bound_by_brute_force():
     share, present = (first + second) / w, np.maximum(first, second) >= 0.5
     meets = share > 0
     slow = np.where(present, share, 1 - share)[meets].mean()
-    assert BY_NAME["bound-any-distribution"].measure().value == pytest.approx(slow, abs=1e-5)
+    assert BY_NAME["bound-any-distribution"].check().value == pytest.approx(slow, abs=1e-5)
 
 
 def test_a_broken_formula_changes_a_verdict(monkeypatch):
-    monkeypatch.setattr(measures, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(measures.theory, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
     assert BY_NAME["f-star-half"].check().changed
     assert BY_NAME["noise-34"].check().changed  # 34 % would then be right
     monkeypatch.undo()
@@ -218,7 +217,7 @@ def test_one_tolerance_for_all_of_a_kind(kind, cases):
 def test_a_larger_drop_never_gets_the_better_verdict():
     """A drop of .045 once failed while one of .054 held approximately."""
     rows = [each.check() for each in CLAIMS if each.tolerance in ("accuracy", "effect")]
-    off = {row.claim.name: np.mean(np.abs(np.subtract(row.finding.value, row.finding.target))) for row in rows}
+    off = {row.claim.name: np.mean(np.abs(np.subtract(row.value, row.target))) for row in rows}
     order = sorted(rows, key=lambda row: off[row.claim.name])
     ranks = [VERDICTS.index(row.verdict) for row in order]
     assert ranks == sorted(ranks)

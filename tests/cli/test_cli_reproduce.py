@@ -117,7 +117,7 @@ def test_missing_data_is_one_line(capfd, tmp_path):
 
 def test_a_changed_verdict_ends_with_one(capfd, monkeypatch):
     few = [each for each in all_claims() if each.name in ("f-star-half", "orc-count")]
-    monkeypatch.setattr(measures, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
+    monkeypatch.setattr(measures.theory, "best_overlap_accuracy", lambda *, presence_criterion: 0.66)
     monkeypatch.setattr(paper, "all_claims", lambda: few)
     assert reproduce("--only", "claims") == 1
     out = capfd.readouterr()

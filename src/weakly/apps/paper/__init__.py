@@ -10,7 +10,7 @@ import time
 import zlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from html import escape
@@ -176,7 +176,7 @@ def reproduce(
     drawn = [name for name in wanted if name in FIGURES]
     with progress_bar("drawing", len(drawn), show=progress) as advance:
         for name in drawn:
-            pictures += _draw(name, data, runs, protocol, seed, quick)
+            pictures.append(_draw(name, data, runs, protocol, seed, quick))
             advance(1)
     tables = (datasets(), expressions()) if "tables" in wanted else ()
     claims = all_claims() if "claims" in wanted else ()
@@ -207,19 +207,19 @@ def _simulate(name: str, case: Any, n_events: int, protocol: Protocol, seed: lis
     return name, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
 
 
-def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Iterable[Picture]:
+def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Picture:
     rng = np.random.default_rng(_seed(seed, name))
     if name in SCENARIOS:
-        return [simulation_figure(scenario(name, data), runs[name], protocol)]
+        return simulation_figure(scenario(name, data), runs[name], protocol)
     if name in COSTS:
-        return [cost_figure(name)]
-    if name == "protocol":
-        return [protocol_figure(protocol, rng)]
-    if name == "criterion":
-        return [appendix.criterion(data, n=2000 if quick else 20_000, rng=rng)]
-    if name in ("offsets", "audioset"):
-        return [getattr(appendix, name)(data)]
-    return [DRAWINGS[name]()]
+        return cost_figure(name)
+    special: dict[str, Callable[[], Picture]] = {
+        "protocol": lambda: protocol_figure(protocol, rng),
+        "criterion": lambda: appendix.criterion(data, n=2000 if quick else 20_000, rng=rng),
+        "offsets": lambda: appendix.offsets(data),
+        "audioset": lambda: appendix.audioset(data),
+    }
+    return (special | DRAWINGS)[name]()
 
 
 def _write(found: Reproduction, out: Path) -> list[Path]:
@@ -282,7 +282,7 @@ def _claim(row: Checked) -> str:
         f'<p><span class="pill">{_ICONS[row.verdict]} {row.verdict}</span> <span class="meta">{escape(claim.where)} · '
         f"{claim.category}{erratum}</span></p><blockquote>{markup(claim.sentence)}</blockquote>"
         f"<p class=printed><b>Printed:</b> {markup(claim.printed)}</p>"
-        f"<p><b>Measured:</b> {_linked(row.finding.words)}.</p>"
+        f"<p><b>Measured:</b> {_linked(row.words)}.</p>"
         f'<p class="meta">Tolerance, {TOLERANCES[claim.tolerance]}.</p></article>'
     )
 

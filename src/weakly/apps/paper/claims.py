@@ -50,15 +50,6 @@ def judge(kind: str, value: Any, target: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ClaimFinding:
-    """What was measured, beside what it must meet (for ``order`` an upper limit), and the same in words."""
-
-    value: Any
-    target: Any
-    words: str
-
-
-@dataclass(frozen=True)
 class Claim:
     """One claim; ``verdict`` is the one on record, and a run that finds another is a regression in us."""
 
@@ -74,24 +65,22 @@ class Claim:
     erratum: str = ""
     short: str = ""
 
-    def measure(self) -> ClaimFinding:
-        """What is found now."""
-        value, target, numbers = self.find()
-        return ClaimFinding(value, target, self.measured.format(value=value, target=target, **numbers))
-
     def check(self) -> Checked:
         """The claim with what was measured now."""
-        finding = self.measure()
-        judged = self.tolerance != "none"
-        return Checked(self, finding, judge(self.tolerance, finding.value, finding.target) if judged else self.verdict)
+        value, target, numbers = self.find()
+        verdict = self.verdict if self.tolerance == "none" else judge(self.tolerance, value, target)
+        return Checked(self, value, target, self.measured.format(value=value, target=target, **numbers), verdict)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim, what a run found, and the verdict that follows."""
+    """A claim, what a run found beside what it must meet (for ``order`` an upper limit), the same in words, and the
+    verdict that follows."""
 
     claim: Claim
-    finding: ClaimFinding
+    value: Any
+    target: Any
+    words: str
     verdict: str
 
     @property
@@ -102,14 +91,14 @@ class Checked:
     def to_dict(self) -> dict[str, Any]:
         """The row of ``claims.json``."""
         claim = self.claim
-        value = np.atleast_1d(np.asarray(self.finding.value, dtype=np.float64))
+        value = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
         return {
             "name": claim.name,
             "category": claim.category,
             "where": claim.where,
             "sentence": text(claim.sentence),
             "printed": text(claim.printed),
-            "measured": self.finding.words,
+            "measured": self.words,
             "value": float(value.flat[0]) if value.size == 1 and math.isfinite(value.flat[0]) else None,
             "tolerance": f"{claim.tolerance}: {TOLERANCES[claim.tolerance]}",
             "verdict": self.verdict,

@@ -249,13 +249,13 @@ def _grid(ax: Any) -> dict[str, Any]:
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:8]
     curve = dense_model(n_events=50, segment_length=fine, presence_criterion=0.01).overlap_accuracy
     seen = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
-    best = dense_optimum(n_events=50, criteria=0.01)
+    best: Any = dense_optimum(n_events=50, criteria=0.01)[0]
     ax.plot(fine, curve, **_EXACT, label="exact")
     ax.plot(grid, seen, **_POINTS, label="the paper's segment lengths")
-    ax.plot(best.segment_length, best.accuracy, "k*", ms=9, label=f"maximum {best.accuracy[0]:.3f}")
+    ax.plot(best.segment_length, best.overlap_accuracy, "k*", ms=9, label=f"maximum {best.overlap_accuracy[0]:.3f}")
     ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", xlim=(-0.03, 1.35))
     ax.legend(loc="lower center", fontsize=9)
-    return {"grid": {"maximum": float(best.accuracy[0]), "maximum_on_grid": float(np.max(seen))}}
+    return {"grid": {"maximum": float(best.overlap_accuracy[0]), "maximum_on_grid": float(np.max(seen))}}
 
 
 _X_AXES = {

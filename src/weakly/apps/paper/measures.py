@@ -12,40 +12,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ... import theory
 from ...base.results import percent
 from ...model.annotator import Annotator, segment_accuracy
 from ...model.events import Events
 from ...model.intervals import oracle_segments
 from ...model.lengths import Lengths
 from ...studies.evaluate.evaluator import evaluate
-from ...theory import (
-    best_overlap_accuracy,
-    event_recall,
-    optimal_query_count,
-    overlap_accuracy,
-    overlap_accuracy_per_recording,
-    overlap_accuracy_profile,
-    precision,
-    recording_accuracy,
-)
-from ...theory.costs import cost_ratio
-from ...theory.dense import dense_recordings
-from ...theory.optimum import optimal_segment_length
+from . import simulations
 from .appendix import AUDIOSET_LENGTH, all_offsets, recipe, recovery
 from .drawings import CASES, INFEASIBLE, accuracy_of_end, states
 from .facts import gather, shipped
 from .figures import break_evens, relative_cost
-from .simulations import (
-    PAPER,
-    RECORDING_LENGTH,
-    best_numerical,
-    dense_model,
-    dense_optimum,
-    normal,
-    per_recording_profile,
-    selection_bias,
-    swapped_length,
-)
+from .simulations import PAPER, RECORDING_LENGTH, normal
 
 #: The value, what it must meet (for ``order`` an upper limit), and what else the sentence ``measured`` tells.
 Measured: TypeAlias = tuple[Any, Any, dict[str, Any]]
@@ -56,29 +35,29 @@ NOISY = Annotator(presence_criterion=0.5, flip_rate=0.1)
 
 def _f(d: Any, q: Any, g: Any) -> Any:
     """Theorem 1: the accuracy given overlap."""
-    return overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g)
+    return theory.overlap_accuracy(event_length=d, segment_length=q, presence_criterion=g)
 
 
 def _d_q(g: Any = 0.5, d: Any = 1.0) -> Any:
     """Theorem 2: the best segment length."""
-    return optimal_segment_length(event_length=d, presence_criterion=g)
+    return theory.optimal_segment_length(event_length=d, presence_criterion=g)
 
 
 def _f_star(g: Any = 0.5) -> Any:
     """Theorem 3: the accuracy given overlap at the best segment length."""
-    return best_overlap_accuracy(presence_criterion=g)
+    return theory.best_overlap_accuracy(presence_criterion=g)
 
 
 def _recording(q: Any, g: float, n_events: int = 1, total: float = 100.0) -> Any:
     """Theorem 5 for events of 1 s."""
-    return recording_accuracy(
+    return theory.recording_accuracy(
         event_length=1.0, segment_length=q, presence_criterion=g, n_events=n_events, recording_length=total
     )
 
 
 def _queries(g: float, d: Any = 1.0) -> Any:
     """Theorem 4 for a recording of the paper."""
-    return optimal_query_count(recording_length=RECORDING_LENGTH, event_length=d, presence_criterion=g)
+    return theory.optimal_query_count(recording_length=RECORDING_LENGTH, event_length=d, presence_criterion=g)
 
 
 def _largest(difference: Any) -> float:
@@ -126,7 +105,7 @@ def _theorem_2() -> Measured:
 
 def _bound_any_distribution() -> Measured:
     value = _pair(gap=0.1, segment_length=1.1)
-    dense = dense_recordings(event_length=1.0, event_rate=2.0, segment_length=200.0, presence_criterion=0.5)
+    dense = theory.dense_recordings(event_length=1.0, event_rate=2.0, segment_length=200.0, presence_criterion=0.5)
     return value, _f_star(), {"dense": dense.overlap_accuracy}
 
 
@@ -146,7 +125,9 @@ def _bound_length_law() -> Measured:
     for law in laws:
         grid = np.geomspace(0.003, 6.0, 200) * law.mean
         for weighting in ("event", "segment"):
-            table = overlap_accuracy_profile(law, segment_length=grid, presence_criterion=criteria, weighting=weighting)
+            table = theory.overlap_accuracy_profile(
+                law, segment_length=grid, presence_criterion=criteria, weighting=weighting
+            )
             most = max(most, float(np.max(table - _f_star(criteria))))
     return most, 0.0, {"below": -most}
 
@@ -154,7 +135,7 @@ def _bound_length_law() -> Measured:
 def _presence_accuracy() -> Measured:
     g = [0.5, 0.9]
     setting: dict[str, Any] = {"event_length": 1.0, "segment_length": _d_q(g), "presence_criterion": g}
-    right, found = np.asarray(precision(**setting)), np.asarray(event_recall(**setting))
+    right, found = np.asarray(theory.precision(**setting)), np.asarray(theory.event_recall(**setting))
     return right[0], _f_star(), {"right": right, "lost": percent(1 - found[1])}
 
 
@@ -187,14 +168,16 @@ def _printed_ratio(g: float) -> float:
 
 def _recording_optimum() -> Measured:
     objectives = ("overlap", "recording")
-    ends = [float(optimal_segment_length(event_length=1.0, presence_criterion=0.5, objective=o)) for o in objectives]
+    ends = [
+        float(theory.optimal_segment_length(event_length=1.0, presence_criterion=0.5, objective=o)) for o in objectives
+    ]
     code, most = np.asarray(_recording(ends, 0.5))
     return code, most, {"best": ends[1]}
 
 
 def _delta_theorem_5() -> Measured:
     d, q, g, count, total = np.array([0.5, 1.0, 1.5]), 0.9, 0.5, 4, 50.0
-    right = recording_accuracy(
+    right = theory.recording_accuracy(
         event_length=Lengths.sample(d), segment_length=q, presence_criterion=g, n_events=count, recording_length=total
     )
     delta = q / d
@@ -227,7 +210,7 @@ def _laws() -> dict[str, Lengths]:
 def _simulated(g: float) -> tuple[float, float]:
     """The segment length and the value at which the simulation of one 1 s event has its maximum, without noise."""
     q = np.linspace(0.005, 3.0, 5991)
-    f = overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=g)
+    f = theory.overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=g)
     return float(q[int(np.argmax(f))]), float(np.max(f))
 
 
@@ -249,7 +232,7 @@ def _simulation_length() -> Measured:
 def _simulation_bound() -> Measured:
     law = normal(3, 0.1)
     grid = law.mean * np.linspace(0.9, 1.5, 301)
-    table = per_recording_profile(law, segment_length=grid, presence_criterion=np.array([0.7]))[:, 0]
+    table = simulations.per_recording_profile(law, segment_length=grid, presence_criterion=np.array([0.7]))[:, 0]
     k = int(np.argmax(table))
     return table[k], _f_star(0.7), {"law": law.name, "q": grid[k]}
 
@@ -265,13 +248,13 @@ def _segment_lengths() -> Measured:
 
 
 def _normal_small_effect() -> Measured:
-    text, code = (float(best_numerical(normal(3, deviation), HALF)[1][0]) for deviation in (1, 0.5))
+    text, code = (float(simulations.best_numerical(normal(3, deviation), HALF)[1][0]) for deviation in (1, 0.5))
     return text, _f_star(), {"gap": text - _f_star(), "code": code, "code_gap": code - _f_star()}
 
 
 def _normal_length_follows() -> Measured:
     rows = {
-        name: (best_numerical(law, PAPER.criteria)[0], _d_q(PAPER.criteria, law.mean))
+        name: (simulations.best_numerical(law, PAPER.criteria)[0], _d_q(PAPER.criteria, law.mean))
         for name, law in _normals().items()
     }
     worst = max(rows, key=lambda name: float(np.mean(np.abs(rows[name][0] / rows[name][1] - 1))))
@@ -280,7 +263,7 @@ def _normal_length_follows() -> Measured:
 
 
 def _gamma_effect() -> Measured:
-    found = {name: float(best_numerical(law, HALF)[1][0]) for name, law in _gamma_laws().items()}
+    found = {name: float(simulations.best_numerical(law, HALF)[1][0]) for name, law in _gamma_laws().items()}
     values = ", ".join(f"{value:.4f} ({name})" for name, value in found.items())
     return max(found.values()), _f_star() - 0.01, {"values": values, "limit": _f_star()}
 
@@ -288,7 +271,7 @@ def _gamma_effect() -> Measured:
 def _gamma_underestimates() -> Measured:
     parts, under, total = [], 0, 0
     for name, law in _gamma_laws().items():
-        short = _d_q(PAPER.criteria, law.mean) < best_numerical(law, PAPER.criteria)[0]
+        short = _d_q(PAPER.criteria, law.mean) < simulations.best_numerical(law, PAPER.criteria)[0]
         under, total = under + int(short.sum()), total + short.size
         parts.append(f"{name} up to γ = {PAPER.criteria[short].max():.2g}")
     return under / total, 1.0, {"under": under, "total": total, "parts": ", ".join(parts)}
@@ -299,9 +282,9 @@ def _nigens_predicts() -> Measured:
     for name in ("dog", "baby"):
         law = shipped(f"nigens_{name}").lengths
         grid = np.geomspace(0.01 * law.mean, 5 * law.mean, 400)
-        table = per_recording_profile(law, segment_length=grid, presence_criterion=PAPER.criteria, n=500)
+        table = simulations.per_recording_profile(law, segment_length=grid, presence_criterion=PAPER.criteria, n=500)
         estimated.append(table.max(axis=0))
-        length, accuracy = best_numerical(law, PAPER.criteria)
+        length, accuracy = simulations.best_numerical(law, PAPER.criteria)
         expected.append(accuracy)
         q, k = float(_d_q(0.5, law)), len(length) // 2
         pooled = float(_f(law, q, 0.5))
@@ -324,14 +307,14 @@ def _mean_is_good() -> Measured:
 
 def _dense(n_events: int, g: float) -> dict[str, float]:
     """The best segment length of a dense recording, the accuracy there, and that at the rule's d_q*."""
-    found = dense_optimum(n_events=n_events, criteria=g)
-    columns = {"q": found.segment_length, "best": found.accuracy, "rule": found.rule_accuracy}
+    best, rule = simulations.dense_optimum(n_events=n_events, criteria=g)
+    columns: Any = {"q": best.segment_length, "best": best.overlap_accuracy, "rule": rule.overlap_accuracy}
     return {name: float(column[0]) for name, column in columns.items()}
 
 
 def _crowded(n_events: int) -> Measured:
     """The best accuracies over the figure's criteria, and how they compare with f*."""
-    found = np.asarray(dense_optimum(n_events=n_events, criteria=PAPER.criteria).accuracy)
+    found = np.asarray(simulations.dense_optimum(n_events=n_events, criteria=PAPER.criteria)[0].overlap_accuracy)
     theory = _f_star(PAPER.criteria)
     numbers = {"lower": np.mean(theory - found), "limit": _f_star(), "low": _dense(n_events, 0.1)}
     return found, theory, numbers | _dense(n_events, 0.5)
@@ -340,13 +323,13 @@ def _crowded(n_events: int) -> Measured:
 def _small_criterion_drop() -> Measured:
     found = _dense(50, 0.01)
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:12]
-    on_grid = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
+    on_grid = simulations.dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
     return found["best"], "0.885", found | {"step": grid[1] - grid[0], "on_grid": float(np.max(on_grid))}
 
 
 def _cost(**setting: Any) -> float:
     """The cost of FIX over that of ORC, one event in 100 s."""
-    return float(cost_ratio(recording_length=100, n_events=1, **setting))
+    return float(theory.cost_ratio(recording_length=100, n_events=1, **setting))
 
 
 def _cost_small_criterion() -> Measured:
@@ -365,7 +348,7 @@ def _cost_large_criterion() -> Measured:
 
 def _cost_share() -> Measured:
     r = np.linspace(0, 1, 101)
-    found = np.asarray(cost_ratio(recording_length=100, n_events=1, query_cost_share=r))
+    found = np.asarray(theory.cost_ratio(recording_length=100, n_events=1, query_cost_share=r))
     return 1 - found[1:], -1e-6, {"first": found[1], "last": found[-1], "zero": found[0]}
 
 
@@ -398,7 +381,7 @@ def _offsets_long_segments() -> Measured:
 def _audioset_range() -> Measured:
     sample, ends = shipped("audioset_animal"), [1e-6, 1.0]
     setting: dict[str, Any] = {"segment_length": AUDIOSET_LENGTH, "presence_criterion": ends, "weighting": "event"}
-    low, high = np.asarray(overlap_accuracy(event_length=sample.lengths, **setting))
+    low, high = np.asarray(theory.overlap_accuracy(event_length=sample.lengths, **setting))
     share = sample.mean / AUDIOSET_LENGTH
     return (low, share), (share, high), {"low": low, "high": high}
 
@@ -426,7 +409,7 @@ MEASURES: dict[str, Callable[[], Measured]] = {
     ),
     "class-noise": lambda: (
         0.9 * _f(1.0, 0.8, 0.5),
-        overlap_accuracy(annotator=NOISY, event_length=1.0, segment_length=0.8),
+        theory.overlap_accuracy(annotator=NOISY, event_length=1.0, segment_length=0.8),
         {"clean": _f(1.0, 0.8, 0.5)},
     ),
     "long-recordings": lambda: (_recording(0.8, 0.5, total=1e10), 1.0, {}),
@@ -439,8 +422,12 @@ MEASURES: dict[str, Callable[[], Measured]] = {
     "f-star-half": lambda: (_f_star(), "0.76", {}),
     "d-q-star-half": lambda: (_d_q(), "0.81", {}),
     "noise-34": lambda: (1 - _f_star(), "0.34", {"noise": percent(1 - _f_star(), exact=True)}),
-    "maximum-of-means": lambda: (selection_bias(n_recordings=1000), 0.0, {"low": selection_bias(n_recordings=10)}),
-    "plotted-d-q-star": lambda: (swapped_length(mean=1.0, criteria=TWO), _d_q(TWO), {}),
+    "maximum-of-means": lambda: (
+        simulations.selection_bias(n_recordings=1000),
+        0.0,
+        {"low": simulations.selection_bias(n_recordings=10)},
+    ),
+    "plotted-d-q-star": lambda: (simulations.swapped_length(mean=1.0, criteria=TWO), _d_q(TWO), {}),
     "thirty-events": lambda: _crowded(30),
     "fifty-events": lambda: _crowded(50),
     "cost-events-1": lambda: (60, break_evens("n_events")["s = 1"], {"most": int(break_evens("n_events")["s = 1"])}),

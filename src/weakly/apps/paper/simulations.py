@@ -15,18 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ... import theory
 from ...base.symbols import choice
 from ...model.lengths import Lengths
 from ...studies.simulate import Simulation, World, simulate
-from ...theory import (
-    best_overlap_accuracy,
-    event_recall,
-    overlap_accuracy,
-    overlap_accuracy_per_recording,
-    overlap_accuracy_profile,
-)
 from ...theory.dense import Dense, dense_recordings
-from ...theory.optimum import optimal_segment_length
 from .facts import Data, LengthSample
 
 Floats = NDArray[np.float64]
@@ -176,25 +169,26 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
     ends = case.lengths.values if sample and case.lengths.values is not None else lengths
     widths = protocol.segment_lengths(shortest=float(ends.min()), longest=float(ends.max()))
     mean = case.lengths.mean if n_events == 1 else float(lengths.mean())
-    rule: Any = optimal_segment_length(event_length=case.lengths.mean, presence_criterion=criteria)
+    rule: Any = theory.optimal_segment_length(event_length=case.lengths.mean, presence_criterion=criteria)
     simulated, spread = follow_protocol(case, n_events=n_events, widths=widths, protocol=protocol, rng=streams[1])
     best = simulated.argmax(axis=0)
     column = np.arange(len(criteria))
     fine = 100 + protocol.n_segment_lengths
     if n_events == 1:
         setting: dict[str, Any] = {"event_length": case.lengths, "presence_criterion": criteria}
-        length = np.asarray(optimal_segment_length(**setting))
-        exact = _curve(length, overlap_accuracy(segment_length=length, **setting))
+        length = np.asarray(theory.optimal_segment_length(**setting))
+        exact = _curve(length, theory.overlap_accuracy(segment_length=length, **setting))
         numerical = _curve(*best_numerical(case.lengths, criteria, n=fine))
-        found = event_recall(segment_length=length, **setting)
-        at_rule = overlap_accuracy(segment_length=rule, **setting)
+        found = theory.event_recall(segment_length=length, **setting)
+        at_rule = theory.overlap_accuracy(segment_length=rule, **setting)
         step = np.log(2000.0) / fine
         first = np.floor(np.log(0.003) / step)
         grid = mean * np.exp(step * np.arange(first, np.log(6.0) / step))  # has the kink d_q = d_e
         table = per_recording_profile(case.lengths, segment_length=grid, presence_criterion=criteria)
     else:
-        dense = dense_optimum(n_events=n_events, criteria=criteria)
-        exact, found, at_rule = _curve(dense.segment_length, dense.accuracy), dense.event_recall, dense.rule_accuracy
+        dense, ruled = dense_optimum(n_events=n_events, criteria=criteria)
+        exact, found = _curve(dense.segment_length, dense.overlap_accuracy), dense.event_recall
+        at_rule = ruled.overlap_accuracy
         numerical = _curve(*best_numerical(Lengths.sample(lengths), criteria, n=fine))
         grid = np.geomspace(0.02, 8.0, 20 + protocol.n_segment_lengths // 2)
         # On a fine grid the same recordings serve throughout.
@@ -208,7 +202,7 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
         "lengths": lengths,  # of events after merging, for the histogram
         "mean": mean,
         "rule_length": case.lengths.mean,  # what the theory's rule is asked with
-        "theory": _curve(rule, best_overlap_accuracy(presence_criterion=criteria)),
+        "theory": _curve(rule, theory.best_overlap_accuracy(presence_criterion=criteria)),
         "swapped": swapped_length(mean=case.lengths.mean, criteria=criteria),  # as the scripts draw d_q* (E9)
         "numerical": numerical,
         "protocol": _curve(widths[best], simulated[best, column]),
@@ -265,7 +259,7 @@ def per_recording_profile(
         values, weights = np.asarray(lengths.quantile((np.arange(n) + 0.5) / n)), np.full(n, 1 / n)
     table = np.empty((len(segment_length), len(presence_criterion)))
     for i, width in enumerate(segment_length):
-        each = overlap_accuracy_per_recording(
+        each = theory.overlap_accuracy_per_recording(
             event_length=values[:, None], segment_length=width, presence_criterion=presence_criterion[None, :]
         )
         table[i] = np.asarray(weights) @ each
@@ -275,7 +269,9 @@ def per_recording_profile(
 def best_numerical(lengths: Lengths, criteria: Floats, *, n: int = 300) -> tuple[Floats, Floats]:
     """The maximum of equation 13 over the segment length, for every criterion: a grid of n, then a parabola."""
     grid = np.geomspace(0.003, 6.0, n) * lengths.mean
-    table = overlap_accuracy_profile(lengths, segment_length=grid, presence_criterion=criteria, weighting="event")
+    table = theory.overlap_accuracy_profile(
+        lengths, segment_length=grid, presence_criterion=criteria, weighting="event"
+    )
     return peak(grid, table)
 
 
@@ -300,16 +296,6 @@ def peak(grid: Floats, table: Floats) -> tuple[Floats, Floats]:
     return np.where(jump, grid[k], length), np.where(jump, table[k, column], height)
 
 
-@dataclass(frozen=True)
-class DenseOptimum:
-    """For every criterion the best segment length of a dense recording, and what it and the rule d_q* give."""
-
-    segment_length: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    event_recall: NDArray[np.float64]
-    rule_accuracy: NDArray[np.float64]
-
-
 def dense_model(*, n_events: int, segment_length: ArrayLike, presence_criterion: ArrayLike) -> Dense:
     """The Boolean model at the density of n uniformly placed 1 s events in a recording of the paper."""
     return dense_recordings(
@@ -320,10 +306,11 @@ def dense_model(*, n_events: int, segment_length: ArrayLike, presence_criterion:
     )
 
 
-def dense_optimum(*, n_events: int, criteria: ArrayLike) -> DenseOptimum:
-    """The exact optimum for each presence criterion; at these densities it lies within a few d_q*."""
+def dense_optimum(*, n_events: int, criteria: ArrayLike) -> tuple[Dense, Dense]:
+    """The dense recording at the best segment length for each presence criterion, exactly, and at the rule's d_q*; at
+    these densities the best lies within a few d_q*."""
     g = np.atleast_1d(np.asarray(criteria, dtype=np.float64))
-    rule: Any = optimal_segment_length(event_length=EVENT_LENGTH, presence_criterion=g)
+    rule: Any = theory.optimal_segment_length(event_length=EVENT_LENGTH, presence_criterion=g)
     steps = np.geomspace(0.7, 5.0, 66)
     best = np.empty_like(g)
     for k, (criterion, length) in enumerate(zip(g, rule)):
@@ -334,14 +321,8 @@ def dense_optimum(*, n_events: int, criteria: ArrayLike) -> DenseOptimum:
         tried = np.concatenate((smooth, bends))
         again = dense_model(n_events=n_events, segment_length=tried, presence_criterion=criterion)
         best[k] = tried[int(np.argmax(again.overlap_accuracy))]
-    at_best = dense_model(n_events=n_events, segment_length=best, presence_criterion=g)
-    at_rule = dense_model(n_events=n_events, segment_length=rule, presence_criterion=g)
-    return DenseOptimum(
-        best,
-        np.atleast_1d(at_best.overlap_accuracy),
-        np.atleast_1d(at_best.event_recall),
-        np.atleast_1d(at_rule.overlap_accuracy),
-    )
+    how: dict[str, Any] = {"n_events": n_events, "presence_criterion": g}
+    return dense_model(segment_length=best, **how), dense_model(segment_length=rule, **how)
 
 
 def selection_bias(*, n_recordings: int, criterion: float = 0.5, n_draws: int = 2000) -> float:
@@ -350,7 +331,7 @@ def selection_bias(*, n_recordings: int, criterion: float = 0.5, n_draws: int = 
     One event of 1 s. The noise of a mean over n recordings is normal with the exact deviation of one recording's mean.
     """
     q = PAPER.segment_lengths(shortest=1.0, longest=1.0)
-    mean = overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=criterion)
+    mean = theory.overlap_accuracy_per_recording(event_length=1.0, segment_length=q, presence_criterion=criterion)
     spread = deviation(q, criterion) / math.sqrt(n_recordings)
     noise = np.random.default_rng(0).standard_normal((n_draws, len(q)))
     return float((mean + spread * noise).max(axis=1).mean() - np.max(mean))
