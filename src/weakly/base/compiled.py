@@ -25,7 +25,6 @@ import math
 import os
 import pickle
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -39,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInput
+from .results import atomic_write
 
 _HOUSE = Path(__file__).parents[1]
 #: Seconds of the processor that a kernel may take in Python: where its machine code is not kept, and where it is.
@@ -142,16 +142,8 @@ class _Files:
         from numba.core.serialize import dumps
 
         code: bytes = dumps(data)  # type: ignore[no-untyped-call, unused-ignore]
-        path = self._path(key)
-        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=path.name, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with atomic_write(self._path(key), "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
         for old in self._folder.glob(f"{self._name}-*.nbc"):
             if not old.name.startswith(self._stem):
                 with suppress(OSError):

@@ -25,14 +25,11 @@ from .answer_model import AnswerModel, Floats
 
 @kernel
 def _order(values: Any) -> Any:
-    """Positions of the values from the smallest to the largest; few values, so by insertion."""
+    """Positions of the values from the smallest to the largest."""
     order = np.empty(values.shape[0], np.int64)
     for k in range(values.shape[0]):
-        j = k
-        while j > 0 and values[order[j - 1]] > values[k]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = k
+        order[k] = k
+    sort_together(values.copy(), order)
     return order
 
 

@@ -16,20 +16,8 @@ from ...model.lengths import Lengths
 from ...theory import best_overlap_accuracy, overlap_accuracy, overlap_accuracy_per_recording
 from ...theory.costs import break_even_events, break_even_recording_length, cost_ratio
 from ...theory.optimum import optimal_segment_length
-from .simulations import (
-    COST_DEFAULTS,
-    OVERESTIMATION,
-    PAPER,
-    Case,
-    Floats,
-    Protocol,
-    Run,
-    Scenario,
-    dense_model,
-    dense_optimum,
-    follow_protocol,
-    selection_bias,
-)
+from . import simulations
+from .simulations import COST_DEFAULTS, OVERESTIMATION, PAPER, Case, Floats, Protocol, Run, Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +206,9 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
     nominal = protocol.segment_lengths(shortest=1.0, longest=1.0)
     nominal = nominal[(nominal > q[0]) & (nominal < q[-1])]
     half = Protocol(protocol.n_recordings, 3, len(nominal), protocol.n_drawn)  # criteria 0.01, 0.5, 0.99
-    points, _ = follow_protocol(Case("1 s", Lengths.fixed(1.0)), n_events=1, widths=nominal, protocol=half, rng=rng)
+    points, _ = simulations.follow_protocol(
+        Case("1 s", Lengths.fixed(1.0)), n_events=1, widths=nominal, protocol=half, rng=rng
+    )
     ax.plot(q, pooled, **_THEORY, label="Theorem 1")
     ax.plot(q, mean, **_MEAN, label="mean per recording")
     ax.plot(nominal, points[:, 1], **_POINTS, label="the paper's protocol")
@@ -234,7 +224,7 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
 
 def _selection(ax: Any) -> dict[str, Any]:
     counts = [10, 30, 100, 300, 1000, 3000, 10_000]
-    bias = [selection_bias(n_recordings=count) for count in counts]
+    bias = [simulations.selection_bias(n_recordings=count) for count in counts]
     ax.plot(counts, bias, "o-", color=plot.COLOURS[1])
     ax.annotate(
         f"1000 recordings: +{bias[4]:.4f}", (1000, bias[4]), (60, bias[4] + 0.03), arrowprops={"arrowstyle": "->"}
@@ -247,9 +237,9 @@ def _selection(ax: Any) -> dict[str, Any]:
 def _grid(ax: Any) -> dict[str, Any]:
     fine = np.geomspace(0.01, 1.3, 150)
     grid = PAPER.segment_lengths(shortest=1.0, longest=7.5)[:8]
-    curve = dense_model(n_events=50, segment_length=fine, presence_criterion=0.01).overlap_accuracy
-    seen = dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
-    best: Any = dense_optimum(n_events=50, criteria=0.01)[0]
+    curve = simulations.dense_model(n_events=50, segment_length=fine, presence_criterion=0.01).overlap_accuracy
+    seen = simulations.dense_model(n_events=50, segment_length=grid, presence_criterion=0.01).overlap_accuracy
+    best: Any = simulations.dense_optimum(n_events=50, criteria=0.01)[0]
     ax.plot(fine, curve, **_EXACT, label="exact")
     ax.plot(grid, seen, **_POINTS, label="the paper's segment lengths")
     ax.plot(best.segment_length, best.overlap_accuracy, "k*", ms=9, label=f"maximum {best.overlap_accuracy[0]:.3f}")
