@@ -139,29 +139,21 @@ def read_nigens(path: Path) -> tuple[LengthSample, LengthSample, Events | None]:
     """Dog and baby event lengths from the folder of length files, or lengths and onsets from the corpus folder."""
     if not path.is_dir():
         raise InvalidInput(f"nigens must be the corpus folder, or one with dog_event_lengths.npy in it, got {path}")
-    files = {kind: path / f"{kind}_event_lengths.npy" for kind in ("dog", "baby")}
-    if all(file.is_file() for file in files.values()):
-        dog, baby = (
-            LengthSample.of(f"nigens_{kind}", f"NIGENS lengths in {file.name}", _lengths_of(file))
-            for kind, file in files.items()
-        )
-        return dog, baby, None
-    from ...io.reading import read
+    kinds, samples, events = ("dog", "baby"), [], None
+    if all((path / f"{kind}_event_lengths.npy").is_file() for kind in kinds):
+        files = [path / f"{kind}_event_lengths.npy" for kind in kinds]
+        samples = [(f"NIGENS lengths in {file.name}", _lengths_of(file)) for file in files]
+    else:
+        from ...io.reading import read
 
-    events = read(path, format="nigens")
-    chosen = {kind: [label for label in events.labels if kind in label.lower()] for kind in ("dog", "baby")}
-    for kind, labels in chosen.items():
-        if not labels:
-            raise InvalidInput(f"nigens: no class with {kind!r} in its name in {path}; there are {events.labels}")
-    frame = events.to_frame()
-    dog, baby = (
-        LengthSample.of(
-            f"nigens_{kind}",
-            f"NIGENS corpus in {path.name}, class {', '.join(labels)}",
-            (frame["offset"] - frame["onset"])[frame["label"].isin(labels)],
-        )
-        for kind, labels in chosen.items()
-    )
+        events = read(path, format="nigens")
+        for kind in kinds:
+            labels = [label for label in events.labels if kind in label.lower()]
+            if not labels:
+                raise InvalidInput(f"nigens: no class with {kind!r} in its name in {path}; there are {events.labels}")
+            source = f"NIGENS corpus in {path.name}, class {', '.join(labels)}"
+            samples.append((source, events.select(labels).lengths))
+    dog, baby = (LengthSample.of(f"nigens_{kind}", *sample) for kind, sample in zip(kinds, samples))
     return dog, baby, events
 
 
@@ -192,12 +184,11 @@ def read_audioset(path: Path) -> tuple[LengthSample, Events, Any]:
         segments = sorted(path.glob("*_segments.csv"))
         weak = read_answers(segments[0]) if segments else None
     strong = read(strong_file)
-    frame = strong.to_frame()
-    chosen = frame["label"].isin(ANIMAL)
-    if not chosen.any():
+    labels = [label for label in ANIMAL if label in strong.labels]
+    if not labels:
         raise InvalidInput(f"audioset: no event with the label {ANIMAL[0]} or {ANIMAL[1]} in {strong_file}")
-    lengths = (frame["offset"] - frame["onset"])[chosen]
-    return LengthSample.of("audioset_animal", f"AudioSet strong labels in {strong_file.name}", lengths), strong, weak
+    source = f"AudioSet strong labels in {strong_file.name}"
+    return LengthSample.of("audioset_animal", source, strong.select(labels).lengths), strong, weak
 
 
 def read_dcase2017(path: Path) -> tuple[tuple[str, Events, Any], ...]:

@@ -9,13 +9,11 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from ... import theory
 from ...base.results import percent
 from ...model.annotator import Annotator, segment_accuracy
-from ...model.events import Events
 from ...model.intervals import oracle_segments
 from ...model.lengths import Lengths
 from ...studies.evaluate.evaluator import evaluate
@@ -111,11 +109,8 @@ def _bound_any_distribution() -> Measured:
 
 def _pair(*, gap: float, segment_length: float) -> float:
     """The exact accuracy given overlap of two 1 s events this far apart, over every phase of the grid."""
-    frame = pd.DataFrame(
-        {"recording": "a", "onset": [49.0, 50.0 + gap], "offset": [50.0, 51.0 + gap], "label": "event"}
-    )
-    events = Events.from_frame(frame, recording_length=100.0)
-    found = evaluate(events, segment_length=segment_length, presence_criterion=0.5, phase="random")
+    events = [[(49.0, 50.0), (50.0 + gap, 51.0 + gap)]]
+    found = evaluate(events, recording_length=100.0, segment_length=segment_length, presence_criterion=0.5)
     return float(found.overlap_accuracy)
 
 
