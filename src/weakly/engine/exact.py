@@ -83,16 +83,13 @@ def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, a
     else:
         spans = sweep.present_starts(timelines, w, who, mode)
         sweep.over_intervals(rows, first, w, *spans, raw)
+        low, rise = who.low, who.high - who.low  # a guess answers anywhere, the criterion decides the rest
+        cover, overlap = base[:, col.EVENT_TIME_SEEN], base[:, col.OVERLAP_TIME]
+        raw[:, col.TP] = low * cover + rise * raw[:, col.TP]
+        raw[:, col.FP] = low * (overlap - cover) + rise * raw[:, col.FP]
+        raw[:, col.N_PRESENT] = low * base[:, col.N_OVERLAPPING] + rise * raw[:, col.N_PRESENT]
         if mean is not None:
-            mean.fill(raw, spans)
-        low, rise = who.low, who.high - who.low
-        if (low, rise) != (0.0, 1.0):  # a guess answers anywhere, the criterion decides the rest
-            cover, overlap = base[:, col.EVENT_TIME_SEEN], base[:, col.OVERLAP_TIME]
-            raw[:, col.TP] = low * cover + rise * raw[:, col.TP]
-            raw[:, col.FP] = low * (overlap - cover) + rise * raw[:, col.FP]
-            raw[:, col.N_PRESENT] = low * base[:, col.N_OVERLAPPING] + rise * raw[:, col.N_PRESENT]
-            if mean is not None:
-                mean.mix(raw, low, rise)
+            mean.fill(raw, spans, low, rise)
     raw[:, col.FP_OUTSIDE] = low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
     raw[:, col.N_PRESENT] += low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
     a, owner = timelines.bounds[:, 0], timelines.owner
@@ -116,17 +113,12 @@ class Means:
         self.ground = {field: grounds(rows, first, w, weights) for field, weights in self.weights.items()}
         base[:, col.N_MEETING] = self.ground[col.MEAN][0][:, 2]
 
-    def fill(self, raw: Array, spans: tuple[Array, Any]) -> None:
-        """Both means where windows that start within the spans are present."""
+    def fill(self, raw: Array, spans: tuple[Array, Any], low: float, rise: float) -> None:
+        """Both means where windows are present with the chance ``low``, and ``rise`` more if they start in spans."""
         for field, (ground, before) in self.ground.items():
             gain = gains(self.rows, self.first, self.w, self.weights[field], before, *spans)
-            raw[:, field] = ground[:, 0] + gain
-
-    def mix(self, raw: Array, low: float, rise: float) -> None:
-        """Both means of one criterion with noise, from those without: linear in the chance of present."""
-        for field, (ground, _) in self.ground.items():
             absent, present, _ = ground.T
-            raw[:, field] = absent + low * (present - absent) + rise * (raw[:, field] - absent)
+            raw[:, field] = absent + low * (present - absent) + rise * gain
 
     def of_law(self, raw: Array, law: Any) -> None:
         """Both means where the largest event fraction gives the chance of present."""

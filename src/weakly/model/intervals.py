@@ -150,10 +150,8 @@ def fixed_segments(*, recording_length: float, segment_length: float, phase: flo
     if total / width > _MOST:
         cut = f"segment_length {width:g} s cuts a recording of {total:g} s into {total / width:.3g} segments"
         raise InvalidInput(f"{cut}, more than {_MOST:,}; give a longer one")
-    edges = phase % width + width * np.arange(-1, np.ceil(total / width) + 1)
-    # An edge within a rounding error of the end is the end: 1.0 / 0.1 makes ten segments, not eleven.
-    inner = edges[(edges > 1e-9 * width) & (edges < total - 1e-9 * width)]
-    return np.column_stack((np.r_[0.0, inner], np.r_[inner, total]))
+    starts = np.maximum(window_starts(total, segment_length=width, phase=phase), 0.0)
+    return np.column_stack((starts, np.r_[starts[1:], total]))
 
 
 def oracle_segments(events: Any, *, recording_length: float) -> Intervals:

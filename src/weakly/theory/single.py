@@ -119,8 +119,10 @@ def rule_seconds(d: Floats, q: Floats, x0: Floats) -> tuple[Floats, Floats]:
     return present, np.where(possible, true, 0.0)
 
 
-def expected(lengths: Lengths, q: Floats, who: AnswerModel) -> Seconds:
-    """The seconds per event, expected over a law of lengths, for every segment length and criterion."""
+def expected(lengths: Lengths | Floats, q: Floats, who: AnswerModel) -> Seconds:
+    """The seconds per event, expected over a law of lengths, for every segment length and criterion; or of lengths."""
+    if not isinstance(lengths, Lengths):
+        return seconds(who, lengths, q)
     if who.criterion is not None:
         g = who.criterion
         p0, m1, m2 = lengths.partial_moments(noticeable(lengths, q, g))
@@ -196,8 +198,7 @@ def out(value: Any) -> FloatOrArray:
 
 def _ask(event_length: Any, segment_length: Any, *who: Any) -> Seconds:
     """The seconds of public arguments: lengths, and criterion, rule and annotator, of which one is given."""
-    d, q, model = asked(event_length, segment_length, *who)
-    return expected(d, q, model) if isinstance(d, Lengths) else seconds(model, d, q)
+    return expected(*asked(event_length, segment_length, *who))
 
 
 def overlap_accuracy(
@@ -235,7 +236,7 @@ def overlap_accuracy(
     d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
     if choice("weighting", weighting, ("event", "segment")) == "event" and isinstance(d, Lengths):
         return out(event_weighted(d, q, who))
-    return out((expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)).right_share)
+    return out(expected(d, q, who).right_share)
 
 
 def best_overlap_accuracy(*, presence_criterion: ArrayLike) -> FloatOrArray:
@@ -320,7 +321,7 @@ def recording_accuracy(
     d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
     count, total = check("n_events", n_events), np.asarray(check("recording_length", recording_length))
     rho = check("flip_rate", flip_rate)
-    per_event = expected(d, q, who) if isinstance(d, Lengths) else seconds(who, d, q)
+    per_event = expected(d, q, who)
     if (count * per_event.event > total * (1 + 1e-12)).any():
         raise InvalidInput("n_events * event_length must be at most recording_length: the events do not fit")
     if (per_event.segment > total * (1 + 1e-12)).any():

@@ -8,7 +8,6 @@ number of interruptions, give the same bits.
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import json
 import os
@@ -55,10 +54,8 @@ class DatasetPart:
         arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
         meta = {"labels": self.scored.labels, "account": self.account}
         arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
-        buffer = io.BytesIO()
-        np.savez(buffer, meta=np.array(json.dumps(meta)), **arrays)
         with atomic_write(path, "wb") as file:
-            file.write(buffer.getvalue())
+            np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
 
     @classmethod
     def load(cls, path: Path, lengths: Any, who: AnswerModels) -> DatasetPart:
