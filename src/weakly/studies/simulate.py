@@ -287,13 +287,10 @@ def simulate(
             second.add(slice(None), right)
             n_longer += longer
     events = world.n_events if isinstance(world.n_events, (int, float)) else law_name(world.n_events)
-    settings: dict[str, Any] = {
-        "event_length": world.lengths.name,
-        "n_events": events,
-        "recording_length": world.recording_length,
-    }
-    settings |= {"segment_length": widths, **who.frame(), "n_recordings": count, "placement": placement}
-    settings |= {"gap": world.gap, "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
+    settings: dict[str, Any] = {"event_length": world.lengths.name, "n_events": events}
+    settings |= {"recording_length": world.recording_length, "segment_length": widths, **who.frame()}
+    settings |= {"n_recordings": count, "placement": placement, "gap": world.gap, "phase": phase, "edge": edge}
+    settings |= {"hop": hop, "votes": how.votes}
     simulation = Simulation(who, (first, second), settings, n_longer)
     for finding in simulation.findings:
         warnings.warn(finding.text, AssumptionWarning, stacklevel=2)

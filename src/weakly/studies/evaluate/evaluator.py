@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -94,10 +94,13 @@ def evaluate(
     units = _units(events, label, recording_length, every=any(one.low > 0 for one in who))
     few = per_recording is None and _affordable(len(units.lines.bounds), lengths, who, how)
     how = replace(how, means=few if per_recording is None else bool(per_recording))
-    total = EvaluationSums(lengths, who, units.labels)
+    total, cuts, step = EvaluationSums(lengths, who, units.labels), units.cuts(events=20_000, units=2_000).tolist(), 16
+    chunks = [(i, j, slice(k, k + step)) for i, j in itertools.pairwise(cuts) for k in range(0, len(lengths), step)]
+    work = ((units.part(i, j), lengths[at], who, how) for i, j, at in chunks)
     with threads(executor) as workers:
-        for at, found in scored(units, lengths, who, how, executor=workers, progress=progress):
-            total.add(at, found)
+        found = in_order(score_units, work, total=len(chunks), executor=workers, progress=progress, label="evaluating")
+        for (_, _, at), sums in zip(chunks, found):
+            total.add(at, sums)
     return total.evaluation({"phase": phase, "edge": edge, "hop": hop, "votes": how.votes})
 
 
@@ -123,18 +126,6 @@ class EvaluationSums:
             add_silent(tally, pooled)
         settings = {"segment_length": self.lengths, **self.who.frame(), **settings, "labels": list(tallies)}
         return Evaluation(self.who, tallies, pooled, settings, tuple(assumptions))
-
-
-def scored(
-    units: ClassRecordings, lengths: Any, who: AnswerModels, how: Placement, *, executor: Any, progress: Progress
-) -> Iterator[tuple[slice, ClassTallies]]:
-    """The sums of fixed chunks of units and segment lengths, in order: which segment lengths, and their sums."""
-    cuts, step = units.cuts(events=20_000, units=2_000).tolist(), 16
-    chunks = [(i, j, k) for i, j in itertools.pairwise(cuts) for k in range(0, len(lengths), step)]
-    work = ((units.part(i, j), lengths[k : k + step], who, how) for i, j, k in chunks)
-    found = in_order(score_units, work, total=len(chunks), executor=executor, progress=progress, label="evaluating")
-    for (_, _, k), sums in zip(chunks, found):
-        yield slice(k, min(k + step, len(lengths))), sums
 
 
 def _affordable(n_events: int, lengths: Any, who: AnswerModels, how: Placement) -> bool:
