@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from weakly import Annotator, InvalidInput, PresenceRule
 from weakly import theory as th
 from weakly.model.annotator import PRESETS, event_fraction, segment_accuracy
-from weakly.model.answer_model import AnswerModel
+from weakly.model.answer_model import AnswerModel, AnswerModels
 
 
 def test_the_example_of_the_paper():
@@ -209,3 +209,10 @@ def test_the_parts_of_whoever_answers_weigh_one(given):
     assert sum(part.weight for part in parts) == pytest.approx(1)
     if who.rule is None:
         assert sum(part.weight * part.rule.criterion for part in parts) == pytest.approx(who.middle, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", ["presence_criterion", "rule", "annotator"])
+@pytest.mark.parametrize(("value", "words"), [([], "at least one number"), ([[0.1, 0.2]], r"got shape \(1, 2\)")])
+def test_nobody_and_tables_of_criteria_are_refused_at_every_door(name, value, words):
+    with pytest.raises(InvalidInput, match=f"{name} must .*{words}"):
+        AnswerModels.of(**{name: value})
