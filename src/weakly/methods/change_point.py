@@ -2,10 +2,8 @@
 
 After Martinsson, Mogren, Sandsten and Virtanen, *From Weak to Strong Sound Event Labels using Adaptive Change-Point
 Detection and Active Learning* (EUSIPCO 2024): the distance between what came before and what comes after is a curve,
-and its most prominent peaks are the boundaries of the segments. After the first recordings have been answered, the
-question is no longer where the signal changes, but where the sound that was asked for begins and ends: a model holds
-the mean features of present and of absent segments, its probability over time is a curve of its own, and the change
-points of that curve are the next segments.
+and its most prominent peaks are the boundaries of the segments. (A model that learns from the answers of earlier
+recordings where to cut was worse than the signal alone in 42 of 48 settings, and is left out.)
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -26,14 +24,13 @@ from ..base.symbols import choice, positive
 from ..model.intervals import Features, Intervals
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import NO_SIGNAL, SignalPrior
-from .base import AnswerHistory, Outcome, Recording, enough, run
+from .base import Recording, enough
 from .fixed import AtOnce
 
 SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
 WINDOWS = (0.1, 0.2, 0.4, 0.8)
 STEP = 0.02  # seconds
-_HEARD = 10  # rows of features, present and absent, before they are learned from
 _WEIGHTS = np.linspace(0.0, 4.0, 41)
 _MOST = 256_000_000  # bytes in memory: the signals of about 90 hours; all recordings are looked at in turn
 _kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the features, so that their id stays theirs
@@ -219,15 +216,13 @@ class ChangePoint(AtOnce):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> AtOnce:
-        """From queries_per_recording (in batches) or budget, windows, search, penalty, threshold and shortest."""
+        """From queries_per_recording or budget, windows, search, penalty, threshold and shortest."""
         names = ("search", "penalty", "threshold", "shortest")
         how = cls(
             n_queries=settings.get("queries_per_recording"),
             windows=tuple(settings.get("windows") or WINDOWS),
             **{name: settings[name] for name in names if name in settings},
         )
-        if "batch" in settings:
-            return LearnedChangePoint(**how.parameters, batch=settings["batch"])
         if "budget" not in settings:
             return how
         enough(settings["budget"], recordings)
@@ -301,86 +296,6 @@ class SharedBudget(AtOnce):
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
         return self.by_recording[recording.name]
-
-
-@dataclass(frozen=True)
-class LearnedChangePoint(ChangePoint):
-    """Change points of a model that learns from the answers so far, for ``batch`` recordings at a time.
-
-    Until present and absent time have both been heard, the change points are those of the signal.
-    """
-
-    batch: int = 1
-    #: What was asked of the recordings, in the campaign's order.
-    campaign: Mapping[str, tuple[Recording, AnswerHistory]] = field(default_factory=dict, compare=False)
-    follows_answers: ClassVar[bool] = True
-    learns: ClassVar[bool] = True
-
-    def among(self, campaign: Mapping[str, tuple[Recording, AnswerHistory]]) -> LearnedChangePoint:
-        """The method with what the answers about other recordings taught."""
-        return replace(self, campaign=campaign)
-
-    @cached_property
-    def learned(self) -> tuple[Any, Any, Any]:
-        """How many rows of features were absent and present, their sums and the sums of their squares."""
-        count, total, square = np.zeros((2, 1)), np.zeros(1), np.zeros(1)
-        for recording, asked in self.campaign.values():
-            if len(asked):
-                features = recording.known_features()
-                rows, side = prepare(features), _side(features.times, asked)
-                both = [rows[side == k] for k in (0, 1)]
-                count = count + np.array([[len(mine)] for mine in both])
-                total = total + np.stack([mine.sum(axis=0) for mine in both])
-                square = square + np.stack([(mine**2).sum(axis=0) for mine in both])
-        return count, total, square
-
-    def probability(self, features: Features) -> NDArray[np.float64]:
-        """The chance that the sound is there at each time: a linear rule between the two means."""
-        rows, (n, total, square) = prepare(features), self.learned
-        mean = total / n
-        spread = (square - n * mean**2).sum(axis=0) / n.sum() + 0.05 * float(rows.var())
-        weight = (mean[1] - mean[0]) / spread
-        score = (rows - mean.mean(axis=0)) @ weight
-        # The rows of a frame are not independent: their evidence is scaled to what the means themselves differ by.
-        gap = float((mean[1] - mean[0]) @ weight)
-        return np.asarray(1 / (1 + np.exp(-np.clip(6 * score / max(gap, 1e-9), -30, 30))))
-
-    def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
-        """The segments between the most prominent changes of the model's probability, for the recordings in turn."""
-        waiting = [name for name, (_, theirs) in self.campaign.items() if not len(theirs)]
-        if len(asked) or recording.name in waiting[self.batch :]:
-            return np.empty((0, 2))
-        if self.learned[0].min() < _HEARD:
-            return self.segments(recording)
-        features = recording.known_features()
-        times, _ = peaks(self.probability(features)[:, None], features.times, windows=self.windows)
-        inside = times[apart(times, recording.length, self.shortest)]
-        return partition(inside[: (self.n_queries or 1) - 1], recording.length)
-
-    def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
-        """How many batches were answered."""
-        return -(-sum(len(theirs) > 0 for _, theirs in self.campaign.values()) // self.batch)
-
-
-def _side(times: NDArray[np.float64], asked: AnswerHistory) -> NDArray[np.int64]:
-    """1 where the answers say present, 0 where they say absent, -1 elsewhere."""
-    order = np.argsort(asked.segments[:, 0], kind="stable")
-    segments, present = asked.segments[order], asked.present[order]
-    index = np.searchsorted(segments[:, 0], times, side="right") - 1
-    value = present[np.maximum(index, 0)]
-    known = (index >= 0) & ~np.isnan(value) & (times <= segments[np.maximum(index, 0), 1])
-    return np.where(known, np.nan_to_num(value), -1).astype(np.int64)
-
-
-def active_learning(
-    recordings: Sequence[Recording], annotator: Any, *, n_queries: int, rng: Any = None
-) -> list[Outcome]:
-    """The outcomes of change points that learn from each answered recording, asked in a random order."""
-    order = np.random.default_rng(rng).permutation(len(recordings)).tolist()
-    method, outcomes = LearnedChangePoint(n_queries=n_queries), list[Outcome]()
-    for i in order:
-        outcomes.append(run(method, recordings[i], annotator, earlier=outcomes))
-    return [outcomes[order.index(i)] for i in range(len(recordings))]
 
 
 def signal_of(recording: Recording) -> SignalPrior:

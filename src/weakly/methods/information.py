@@ -150,7 +150,7 @@ class Information(Method):
         names = ("event_length", "event_rate", "wrong_time", "presence_criterion", "query_cost_share", "signal")
         given = {name: settings[name] for name in names if name in settings}
         given |= {name: settings[name] for name in ("guess_rate", "lapse_rate", "shortest") if settings.get(name)}
-        return cls(**given, batch=int(settings.get("queries_per_recording", 1)))
+        return cls(**given, batch=int(settings.get("batch", settings.get("queries_per_recording", 1))))
 
     def __post_init__(self) -> None:
         for name in ("event_rate", "presence_criterion", "guess_rate", "lapse_rate"):
