@@ -26,7 +26,7 @@ from ...model.lengths import LengthLike
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
-from .plan_result import Plan, PlanChoice, posterior_rows
+from .plan_result import Plan, PlanChoice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,6 @@ def plan(
     family: str | None = None,
     segment_length: float | Sequence[float] | None = None,
     tools: str | Sequence[str] | None = None,
-    posterior: bool = False,
 ) -> Plan:
     r"""How to label, how good the labels will be and what they cost: a :class:`Plan`; its ``answer`` says it in words.
 
@@ -90,8 +89,6 @@ def plan(
     tools : what is recommended must be possible in one of these: audacity, raven, labelstudio, birdnet, any.
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
-    posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
-        ``plan.posterior`` holds wrong time and event time of posterior and painted labels side by side.
 
     Notes
     -----
@@ -183,7 +180,6 @@ def plan(
         example=example(task, [picked.row, *(each.row for each in choices)], pilot),
         task=task,
         pool=tuple(pool),
-        posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned = [*(pilot.warnings if pilot is not None else ()), *summary.warnings(task, picked.row)]
     return replace(
