@@ -31,8 +31,6 @@ Examples:
 
   weakly evaluate validation.tsv --segment-length 3 --rule birdnet --compare-rules --labels clips.csv
 
-  weakly evaluate validation.tsv --label Dog --segment-length 1,3,10 --presence-criterion 0.5 --posterior
-
   weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
 _LABEL = typer.Option(None, "--label", help="One class only.")
@@ -55,7 +53,6 @@ def evaluate(
     hop: float = option("Seconds between the starts of overlapping segments."),
     votes: int = option("Overlapping segments that must agree, with --hop."),
     compare_rules: bool = option("The rules of the tools side by side.", False, "--compare-rules"),
-    posterior: bool = option("Also what weakly infer makes of them: wrong and event time.", False, "--posterior"),
     labels: Path = option("Write clip labels: .csv (clips), .tsv (DCASE) or a folder.", metavar="OUT", callback=fresh),
     best: bool = option("Only the best segment length of each class.", False, "--best"),
     objective: str = option("What is best: overlap_accuracy, recording_accuracy.", "overlap_accuracy"),
@@ -88,13 +85,9 @@ def evaluate(
     asked["presence_criterion"] = who
     if segment_length is not None:
         asked["segment_length"] = numbers(segment_length, name="--segment-length")
-    if posterior:
-        if segment_length is None or scheduler is not None or who is None:
-            raise InvalidInput("--posterior needs --segment-length, a criterion or rule, and no --scheduler")
-        asked["posterior"] = True
     alone: dict[str, Any] = {"--where": reading.where, "--annotator": reading.annotator, "--examined": reading.examined}
     alone |= {"--point-length": reading.point_length, "--open-end": reading.open_end, "--absent": reading.absent}
-    alone |= {"--labels": labels, "--compare-rules": compare_rules, "--posterior": posterior}
+    alone |= {"--labels": labels, "--compare-rules": compare_rules}
     needed = [name for name, value in alone.items() if value]
     with open_executor(workers=workers, scheduler=scheduler) as executor:
         how = {"executor": executor, "progress": True}

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput
@@ -48,7 +47,6 @@ def evaluate(
     label: str | None = None,
     recording_length: ArrayLike | None = None,
     per_recording: bool | None = None,
-    posterior: bool = False,
     executor: Executor | None = None,
     progress: Progress = False,
 ) -> Evaluation:
@@ -72,10 +70,6 @@ def evaluate(
     recording_length : seconds, for lists of events.
     per_recording : whether to work out ``overlap_accuracy_per_recording`` under a random phase, which costs more than
         all else; left out, up to :data:`MANY` events times lengths times criteria, and a warning says so beyond.
-    posterior : whether to add what :func:`weakly.infer` makes of the same answers, in seconds per recording:
-        ``posterior_wrong_time`` (each moment gets its likelier label), ``posterior_seconds`` (of event, as expected)
-        beside ``painted_wrong_time``, ``painted_seconds`` and the true ``event_seconds`` of the same recordings (1,000
-        of them if there are more; a random phase and noisy answers are drawn).
     executor : any ``concurrent.futures.Executor``; left out, one thread per processor. The numbers do not depend on it.
     progress : whether to show a bar, or a function that is told (done, total).
 
@@ -111,29 +105,7 @@ def evaluate(
     for tally in tallies.values():
         add_silent(tally, pooled)
     settings = {"segment_length": lengths, **who.frame(), "phase": phase, "edge": edge, "hop": hop, "votes": how.votes}
-    made = Evaluation(who, tallies, pooled, {**settings, "labels": list(units.labels)})
-    return replace(made, inferred=_inferred(events, label, recording_length, made)) if posterior else made
-
-
-def _inferred(events: Any, label: str | None, recording_length: Any, found: Evaluation) -> pd.DataFrame:
-    """What a posterior makes of the answers of every row, in the order of the rows."""
-    from ...posterior.class_answers import expected_posterior_error, windows
-
-    how, rows = found.settings, []
-    if how["edge"] not in ("truncate", "inside"):
-        raise InvalidInput(f"posterior needs edge truncate or inside, got {how['edge']}: nobody hears beyond the ends")
-    if isinstance(events, Events):
-        classes = events.by_label(label)
-    else:
-        lines = events if isinstance(events, EventArrays) else EventArrays.of(events, recording_length)
-        classes = dict.fromkeys(found.tallies, lines)
-    for timelines in (classes[name] for name in found.tallies):
-        for width in how["segment_length"]:
-            for one in found.who:
-                phase = None if how["phase"] == "random" else float(how["phase"])
-                asking = windows(segment_length=width, hop=how["hop"], phase=phase, edge=how["edge"])
-                rows.append(expected_posterior_error(timelines, asking, who=one, shortest=float(width), rng=0))
-    return pd.DataFrame(rows)
+    return Evaluation(who, tallies, pooled, {**settings, "labels": list(units.labels)})
 
 
 def scored(
