@@ -425,10 +425,6 @@ class CriterionPosterior:
         fit |= middles | {f"{name}_ci": ends[name] for name in NUMBERS}
         return CriterionEstimate(**fit, identifiable=True, identified=told)
 
-    def annotator(self) -> Annotator:
-        """Who answers like the estimate."""
-        return self.estimate(method="logistic" if self.family == "logistic" else "law").annotator
-
 
 @cache
 def _prior(shortest: float, longest: float) -> CriterionPosterior:
