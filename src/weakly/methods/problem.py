@@ -285,26 +285,22 @@ class LabelingProblem:
                 wrong_time_se=each.error,
                 heard=(heard + reviewed) / self.total,
             )
-            notes = self._notes(row)
+            notes = []
             if beyond[k] > 0.005 and row.segment_length is not None and self.criteria.kind != "rule":
                 longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
-                notes.insert(0, f"{longer}: no segment holds enough")
-            rows.append(replace(row, note="; ".join([*notes, *([each.note] if each.note else [])])))
+                notes.append(f"{longer}: no segment holds enough")
+            if not row.is_practical:
+                notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
+            notes += design.notes(row.heard)
+            if row.event_recall < FOUND:
+                notes.append(f"misses {percent(1 - row.event_recall)} of events")
+            if row.wrong_time >= self.event_time * (1 - 1e-9):
+                notes.append("as much wrong time as if nothing were labelled present, or more")
+            rows.append(replace(row, note="; ".join(filter(None, [*notes, each.note]))))
         return rows
 
     def _price(self, **work: float) -> dict[str, Any]:
         return {"cost": float(self.cost.of(**work)), "hours": float(self.cost.hours(**work))}
-
-    def _notes(self, row: MethodOutcome) -> list[str]:
-        notes = []
-        if not row.is_practical:
-            notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
-        notes += row.design.notes(row.heard)
-        if row.event_recall < FOUND:
-            notes.append(f"misses {percent(1 - row.event_recall)} of events")
-        if row.wrong_time >= self.event_time * (1 - 1e-9):
-            notes.append("as much wrong time as if nothing were labelled present, or more")
-        return notes
 
     def simulated_sums(self, method: Method) -> Sums:
         """What a plan expects of a method: it is run on some of the recordings, with a fixed seed.
@@ -315,12 +311,12 @@ class LabelingProblem:
         n = int(np.clip(_SECONDS / self.recording_length, _LEAST, _TRIED)) * (1 if method.follows_answers else _MORE)
         raws, bases, errors, tried = [], [], [], 0
         for model in (self.model.only(label) for label in self.labels):
-            lines = some_recordings(model, n, n)
+            lines = some_recordings(model, n)
             is_whole = isinstance(model, RecordingModel) and not model.drawn and len(lines) == round(model.count)
             repeats = 1 if self.criteria.is_noiseless else -(-n // len(lines))
             units = [unit for _ in range(repeats) for unit in self._tried(method, lines)]
             raw, base = (np.stack(each) for each in zip(*units))
-            wrong = raw[:, :3].sum(axis=1) + base[:, B["event_time"]] - 2 * raw[:, 0]  # tp, fp, fp_outside
+            wrong = wrong_seconds(raw, base)
             exact = is_whole and self.criteria.is_noiseless
             errors.append(0.0 if exact else float(wrong.std(ddof=1) / np.sqrt(len(wrong))))
             raws.append(raw.mean(axis=0) * model.count)
@@ -438,8 +434,8 @@ class LabelingProblem:
 
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
     """Seconds with the wrong label, per unit."""
-    said = raw[:, R["tp"]] + raw[:, R["fp"]] + raw[:, R["fp_outside"]]
-    return np.asarray(said + base[:, B["event_time"]] - 2 * raw[:, R["tp"]])
+    said = raw[..., R["tp"]] + raw[..., R["fp"]] + raw[..., R["fp_outside"]]
+    return np.asarray(said + base[..., B["event_time"]] - 2 * raw[..., R["tp"]])
 
 
 def _tidy(value: float) -> float:
@@ -462,13 +458,11 @@ def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) 
     assert isinstance(problem.model, RecordingModel)
     assert isinstance(design, Placed)
     measured = problem.model.measure(design, problem.answers_of(design), shift * design.step)
-    return problem.model.in_recordings(contributions(measured))
+    return problem.model.in_recordings(contributions(measured.raw, measured.base))
 
 
-def contributions(part: Measured) -> Floats:
-    """Wrong seconds, right and all seconds near events, events found and events, per unit (rows)."""
-    raw, base = part.raw, part.base
-    right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["event_time_seen"]] - raw[:, R["fp"]]
-    return np.column_stack(
-        (wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]])
-    )
+def contributions(raw: Floats, base: Floats) -> Floats:
+    """Wrong seconds, right and all seconds near events, events found and events (in a last axis), per unit."""
+    near, found, events = base[..., B["overlap_time"]], raw[..., R["n_found"]], base[..., B["n_events"]]
+    right = raw[..., R["tp"]] + near - base[..., B["event_time_seen"]] - raw[..., R["fp"]]
+    return np.stack((wrong_seconds(raw, base), right, near, found, events), axis=-1)

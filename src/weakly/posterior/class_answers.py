@@ -40,7 +40,7 @@ from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import ClassPosterior, RecordingPosterior, shares_of, split, strata_of
 from .detector import Calibration, calibrate
-from .fitting import AnswerPattern, Explored, Family, Mode, Sheets
+from .fitting import AnswerPattern, Family, FittedFamily, Sheets
 from .renewal import Array, Renewal, Uncertain
 
 _MOST_STEPS = 4000  # of an event whose law is left out
@@ -108,7 +108,7 @@ class ClassAnswers:
     def _stages(self) -> tuple[int, ...]:
         return () if self.bouts is False else fitting.STAGES if self.law is not None else fitting.STAGES[::2]
 
-    def _modes(self, sheets: Sheets, last: Sequence[Mode]) -> list[Mode]:
+    def _modes(self, sheets: Sheets, last: Sequence[FittedFamily]) -> list[FittedFamily]:
         """The likeliest process with gaps of one kind, and of two; ``last``: from where to search."""
         step = sheets.ready[0].grid.step
         found = [fitting.fit(sheets, self._family(step), start=last[0].theta if last else None)]
@@ -117,7 +117,7 @@ class ClassAnswers:
             found.append(fitting.fit(sheets, family, start=last[1].theta if last else family.start(found[0].theta)))
         return found
 
-    def _likeliest(self, modes: Sequence[Mode]) -> Mode:
+    def _likeliest(self, modes: Sequence[FittedFamily]) -> FittedFamily:
         return max(modes[1 if self.bouts else 0 :], key=lambda one: one.score)
 
     @property
@@ -141,7 +141,7 @@ class ClassAnswers:
         rough = step if given is not None or not fine_enough else 2 * step
         counts: dict[str, Array] = {}
         who = {name: who for p in self.patterns for name in p.annotators} if slips else who
-        modes: list[Mode] = []
+        modes: list[FittedFamily] = []
         for turn in range(_TURNS if slips else 1):
             try:
                 sheets = self._sheets(who, rough)
@@ -159,11 +159,10 @@ class ClassAnswers:
                 break
             who = after
         families = () if given is not None else self._explored(sheets, modes, rng, integrated)
-        best = max((each.mode for each in families), key=lambda one: one.score, default=None)
+        best = max(families, key=lambda one: one.score, default=None)
         likeliest = given or best.renewal  # type: ignore[union-attr]
-        log_likelihood = (
-            max(each.mode.log_likelihood for each in families) if given is None else sheets.log_likelihood(given)
-        )
+        log_likelihood = max((each.log_likelihood for each in families), default=0.0)
+        log_likelihood = log_likelihood if given is None else sheets.log_likelihood(given)
         calibration = self.calibration
         if calibration is None and any(p.frames is not None for p in self.patterns):
             calibration = self._calibrated(sheets.ready, likeliest, who)
@@ -188,7 +187,7 @@ class ClassAnswers:
             if moved:
                 same = slice(None) if len(moved[0]) == thetas.shape[1] else slice(1)
                 thetas[:, same] += np.array(moved)[which][:, same]
-            family = self._family(step, each.mode.family.stages)
+            family = self._family(step, each.family.stages)
             nodes.append([(family.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
         # every node meets every belief in the scores, each as likely
         nodes = [
@@ -201,7 +200,7 @@ class ClassAnswers:
         p_values: dict[str, float] = {}
         if families and integrated:
             chosen = families[int(shares.argmax())]
-            processes = [chosen.mode.family.renewal(theta) for theta in chosen.strata(5)[0]]
+            processes = [chosen.family.renewal(theta) for theta in chosen.strata(5)[0]]
             p_values = check(self.patterns, who, processes, self.order, rng)
         process = Uncertain(members, np.array(weights))
         return ClassPosterior(
@@ -209,15 +208,14 @@ class ClassAnswers:
         )
 
     def _explored(
-        self, sheets: Sheets, modes: Sequence[Mode], rng: np.random.Generator, integrated: bool
-    ) -> tuple[Explored, ...]:
+        self, sheets: Sheets, modes: Sequence[FittedFamily], rng: np.random.Generator, integrated: bool
+    ) -> tuple[FittedFamily, ...]:
         """The families after the answers, or the likeliest process of all."""
         if not integrated:
-            best = self._likeliest(modes)
-            return (Explored(best, best.theta[None], np.ones(1), best.score),)
+            return (self._likeliest(modes),)
         found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
         for many in self._stages[1:]:  # their likely processes are near those of one stage
-            one = Mode(self._family(sheets.ready[0].grid.step, many), found[1].mode.theta, -math.inf)
+            one = FittedFamily.at(self._family(sheets.ready[0].grid.step, many), found[1].theta, -math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
         return tuple(found[1 if self.bouts else 0 :])
 

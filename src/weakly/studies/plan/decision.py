@@ -315,7 +315,7 @@ def _contributions(task: LabelingProblem, row: MethodOutcome) -> Floats:
     assert isinstance(design, Placed)
     part = SingleEventModel(model.lengths, model.longest).measure(design, task.answers_of(design))
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
-    return task.n_events * np.repeat(contributions(part), times, axis=0)
+    return task.n_events * np.repeat(contributions(part.raw, part.base), times, axis=0)
 
 
 def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
@@ -334,20 +334,16 @@ def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
 def _choose(sums: Floats, n: int, cost: Floats, noise: Floats, slight: float) -> Any:
     """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
     what is as good; so many seconds are slight."""
-    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    wrong, usable = sums[..., _WRONG] / n, found >= FOUND - 1e-9
+    # where none finds 90 %, those that find nearly as many as any
+    usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
     best = np.take_along_axis(wrong, least[:, None], axis=1)
     margin = np.maximum(np.maximum(EQUAL * best, slight), noise[least])
     equal = usable & (wrong - best <= margin + 1e-12)
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
-
-
-def _usable(sums: Floats) -> NDArray[np.bool_]:
-    """Which ways find 90 % of events or, where none does, nearly as many as any."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
-    usable = found >= FOUND - 1e-9
-    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
 
 
 def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> NDArray[np.int64]:

@@ -154,7 +154,13 @@ def plan(
     ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
     by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]
     settings = _settings(task, brief, pilot, label, wanted, limit, objective)
-    choices = _choices(task, picked, picks, own, free(pool), label)
+    ordered = sorted(
+        ((role, picks[role].row) for role in ROLES if role in picks), key=lambda each: each[1] != picked.row
+    )
+    choices = [
+        PlanChoice(role, row, verdict(row, task, free(pool)), _command(row.design, label))
+        for role, row in [*ordered, *(("yours", row) for row in own)]
+    ]
     rows = _shown(task, ways, pool, picked, best, [each.row for each in choices])
     made = Plan(
         answer="",
@@ -210,19 +216,6 @@ def _own(task: LabelingProblem, segment_length: float | Sequence[float] | None) 
             f"segment_length must be at most the longest recording, {task.model.longest:g} s, got {lengths.max():g} s"
         )
     return Fixed.at_lengths(task, [float(each) for each in lengths])
-
-
-def _choices(
-    task: LabelingProblem, picked: Choice, picks: dict[str, Choice], own: list[MethodOutcome], nobody: MethodOutcome,
-    label: str | None,
-) -> list[PlanChoice]:  # fmt: skip
-    """The choices with their commands, the recommended one first."""
-    rows = [(role, picks[role].row) for role in ROLES if role in picks]
-    rows.sort(key=lambda each: each[1] != picked.row)
-    return [
-        PlanChoice(role, row, verdict(row, task, nobody), _command(row.design, label))
-        for role, row in [*rows, *(("yours", row) for row in own)]
-    ]
 
 
 def _command(design: Method, label: str | None) -> str:
@@ -297,20 +290,12 @@ def _on_the_edge(
         ladder = sorted((row for row in rows if type(row.design) is kind and row.length), key=lambda row: row.length)
         for test in tests:
             for below, above in [pair for pair in pairwise(ladder) if test(pair[0]) != test(pair[1])][:6]:
-                extra += _zoom(task, kind, below, above, test)
+                for _ in range(3):
+                    made = kind.at_lengths(task, np.geomspace(below.length, above.length, 8)[1:-1].tolist())
+                    extra += [row for row in made if test(row)]
+                    pairs = pairwise([below, *made, above])
+                    below, above = next(pair for pair in pairs if test(pair[0]) != test(pair[1]))
     return extra
-
-
-def _zoom(
-    task: LabelingProblem, kind: type[Method], below: MethodOutcome, above: MethodOutcome,
-    test: Callable[[MethodOutcome], bool],
-) -> list[MethodOutcome]:  # fmt: skip
-    passed: list[MethodOutcome] = []
-    for _ in range(3):
-        made = kind.at_lengths(task, np.geomspace(below.length, above.length, 8)[1:-1].tolist())
-        passed += [row for row in made if test(row)]
-        below, above = next(pair for pair in pairwise([below, *made, above]) if test(pair[0]) != test(pair[1]))
-    return passed
 
 
 def _elsewhere(task: LabelingProblem, rule: str, ways: Ways, asked: dict[str, Any]) -> list[dict[str, Any]]:
