@@ -156,31 +156,6 @@ def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
     return np.column_stack((edges[:-1], edges[1:]))
 
 
-def ruptures_boundaries(
-    features: Features, *, n_boundaries: int | None, search: str, penalty: float | None, least: float
-) -> NDArray[np.float64]:
-    """Boundaries by ruptures: kernel change points (their number known or not), or Pelt with a penalty."""
-    rpt = optional("ruptures", extra="audio")
-    values = prepare(features)
-    # The search is quadratic in the number of rows: long recordings are thinned to the least segment's scale.
-    step = max(1, int(least / features.step / 2), len(values) // 4000)
-    values = np.add.reduceat(values, np.arange(0, len(values), step), axis=0) / step
-    times = features.times[::step]
-    least_rows = max(1, int(np.ceil(least / (features.step * step) - 1e-6)))
-    if search == "kernel":
-        finder = rpt.KernelCPD(kernel="rbf", min_size=least_rows)
-    else:
-        finder = rpt.Pelt(model="l2", min_size=least_rows, jump=1)
-    finder.fit(np.ascontiguousarray(values, dtype=np.float64))
-    most = len(values) // least_rows - 1
-    if n_boundaries is not None and search == "kernel":
-        ends = finder.predict(n_bkps=max(1, min(n_boundaries, most))) if most > 0 and n_boundaries else [len(values)]
-    else:
-        dimensions = 0.3 if search == "kernel" else 2 * float(values.var(axis=0).sum())
-        ends = finder.predict(pen=penalty if penalty is not None else np.log(len(values)) * dimensions)
-    return times[np.asarray(ends[:-1], dtype=np.int64)] if len(ends) > 1 else np.empty(0)
-
-
 @dataclass(frozen=True)
 class ChangePoint(AtOnce):
     """Segments between the most prominent change points of each recording.
@@ -244,12 +219,26 @@ class ChangePoint(AtOnce):
     def boundaries(self, features: Features, length: float) -> NDArray[np.float64]:
         """The change points in seconds."""
         n = None if self.n_queries is None else self.n_queries - 1
-        if self.search != "peaks":
-            least = max(min(self.windows), self.shortest)
-            found = ruptures_boundaries(features, n_boundaries=n, search=self.search, penalty=self.penalty, least=least)
-            return found[apart(found, length, self.shortest)]
-        times, _ = self.ranked(features, length)
-        return times[:n]
+        if self.search == "peaks":
+            return self.ranked(features, length)[0][:n]
+        rpt = optional("ruptures", extra="audio")
+        values, least = prepare(features), max(min(self.windows), self.shortest)
+        # The search is quadratic in the number of rows: long recordings are thinned to the least segment's scale.
+        step = max(1, int(least / features.step / 2), len(values) // 4000)
+        values = np.add.reduceat(values, np.arange(0, len(values), step), axis=0) / step
+        least_rows = max(1, int(np.ceil(least / (features.step * step) - 1e-6)))
+        is_kernel = self.search == "kernel"
+        finder: Any = rpt.KernelCPD(kernel="rbf", min_size=least_rows) if is_kernel else rpt.Pelt(
+            model="l2", min_size=least_rows, jump=1)  # fmt: skip
+        finder.fit(np.ascontiguousarray(values, dtype=np.float64))
+        most = len(values) // least_rows - 1
+        if n is not None and is_kernel:
+            ends = finder.predict(n_bkps=max(1, min(n, most))) if most > 0 and n else [len(values)]
+        else:
+            dimensions = 0.3 if is_kernel else 2 * float(values.var(axis=0).sum())
+            ends = finder.predict(pen=self.penalty if self.penalty is not None else np.log(len(values)) * dimensions)
+        found = features.times[::step][np.asarray(ends[:-1], dtype=np.int64)]
+        return found[apart(found, length, self.shortest)]
 
     def ranked(self, features: Features, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The peaks that can be boundaries, most prominent first, and their prominences."""

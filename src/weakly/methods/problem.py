@@ -210,16 +210,13 @@ class LabelingProblem:
         return self.model.time / self.model.count
 
     @cached_property
-    def _exposure(self) -> Floats:
+    def exposure(self) -> Floats:
+        """What no design changes of every class, such as the seconds of its events, over all recordings."""
         return self.model.sums(self.model.measure(Fixed(self.model.longest), self.criteria))[1]
 
-    def exposure(self, label: str) -> Floats:
-        """What no design changes of one class, such as the seconds of its events, over all recordings."""
-        return np.asarray(self._exposure[self.labels.index(label)])
-
     def ground(self, name: str) -> float:
-        """The same of all classes."""
-        return float(self._exposure[:, B[name]].sum())
+        """The same of all classes together."""
+        return float(self.exposure[:, B[name]].sum())
 
     @property
     def n_events(self) -> float:

@@ -43,6 +43,7 @@ ONLY_PRESENT = "the labels list presences only, and without an absent answer not
 _MOST_RISES = 2000  # items of which is kept how likely they are met
 _SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 _NAN = (math.nan, math.nan)
+_TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # of an interval
 _TELLS = {"presence_criterion": 0.7, "spread": 0.25, "guess_rate": 0.25, "lapse_rate": 0.25}  # widest known interval
 
 
@@ -394,13 +395,11 @@ class CriterionPosterior:
         }  # fmt: skip
         return float((self.weights * values[name]).sum())
 
-    def interval(self, name: str = "presence_criterion", *, level: float = 0.95) -> tuple[float, float]:
-        """The interval of a number with equal tails; of a fit, that of its spread and rates holds 95 %."""
+    def interval(self, name: str = "presence_criterion") -> tuple[float, float]:
+        """The 95 % interval of a number with equal tails."""
         if self.details is not None and name in self.details.numbers:
-            if level != 0.95:
-                raise InvalidInput(f"level must be 0.95 for the {name} of a fit, got {level:g}")
             return self.details.numbers[name][0], self.details.numbers[name][2]
-        low, high = self.quantiles(name, ((1 - level) / 2, (1 + level) / 2))
+        low, high = self.quantiles(name, _TAILS)
         return low, high
 
     def estimate(self, *, method: str = "law", scale: str = "event") -> CriterionEstimate:

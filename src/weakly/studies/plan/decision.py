@@ -369,6 +369,8 @@ def how_sure(
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
     judged, and no other pilot's choice is known. A word that is the same for all units has no band.
     """
+    from scipy.special import betaincinv
+
     if not picked.asks or not picked.design.same_labels.is_placed:
         return None
     if not task.answers_of(picked.design).is_monotone and not isinstance(picked.design, Placed):
@@ -394,8 +396,10 @@ def how_sure(
         varies = np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2))  # the choice does too
         error = float(np.hypot(error, varies))
         low, high = centre - tall * error, centre + tall * error
-        if word == "event_recall":  # where all were found, the next may still be lost
-            low, high = _widened(low, high, there[:, own])
+        if word == "event_recall":  # where all were found, the next may still be lost: Jeffreys' limits at least
+            found, lost = there[:, own, _FOUND].sum(), (there[:, own, _EVENTS] - there[:, own, _FOUND]).sum()
+            low = min(low, float(betaincinv(found + 0.5, lost + 0.5, 0.05)) if found > 0 else 0.0)
+            high = max(high, float(betaincinv(found + 0.5, lost + 0.5, 0.95)) if lost > 1e-9 else 1.0)
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
         made[word] = centre
@@ -448,16 +452,6 @@ def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
     count = float(weight.sum() ** 2 / np.sum(weight**2))
     return value, error, float(stdtrit(max(count / _TAILS.get(word, 2), 1.0), 0.95))
-
-
-def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
-    """At least as wide as Jeffreys' limits of so many events found out of so many."""
-    from scipy.special import betaincinv
-
-    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
-    least = betaincinv(found + 0.5, lost + 0.5, 0.05) if found > 0 else 0.0
-    most = betaincinv(found + 0.5, lost + 0.5, 0.95) if lost > 1e-9 else 1.0
-    return min(low, float(least)), max(high, float(most))
 
 
 def _said(made: dict[str, Any], unit: str, doubts: list[Condition], ruled: bool) -> str:

@@ -122,7 +122,9 @@ def plan(
     price = cost or Cost()
     if not isinstance(price, Cost):
         raise InvalidInput(f"cost must be a Cost, such as Cost(per_hour=20, currency='EUR'), got {cost!r}")
-    ways, usable = _ways(methods, price), _tools(tools)
+    named = tools.split(",") if isinstance(tools, str) else tools or ()
+    usable = tuple(choice("tools", str(each).strip(), TOOLS) for each in named)
+    ways, usable = _ways(methods, price), () if "any" in usable else usable
     brief = WorkSpec.of(
         recording_length=recording_length, n_events=n_events, event_rate=event_rate, total_hours=total_hours
     )
@@ -133,8 +135,9 @@ def plan(
     pool, best = _candidates(task, ways, wanted, limit)
     pool += [row for row in own if row.design not in {each.design for each in pool}]
     if not any(row.asks for row in pool):
-        named = ", ".join(task.methods)
-        raise InvalidInput(f"methods {named} leave no way that can be worked out here; allow fixed as well")
+        raise InvalidInput(
+            f"methods {', '.join(task.methods)} leave no way that can be worked out here; allow fixed as well"
+        )
     is_sample = pilot is None and np.ndim(cast(Any, event_length)) == 1
     spread = PilotVariation.of(task, pool) if pilot is not None or is_sample else None
     noise = None if spread is None or pilot is None else spread.margin
@@ -197,13 +200,6 @@ def plan(
 
 
 Ways = tuple[type[Method] | Method, ...]
-
-
-def _tools(tools: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The tools that may be used; none where all may."""
-    given = [] if tools is None else tools.split(",") if isinstance(tools, str) else list(tools)
-    told = tuple(choice("tools", str(each).strip(), TOOLS) for each in given)
-    return () if "any" in told else told
 
 
 def _own(task: LabelingProblem, segment_length: float | Sequence[float] | None) -> list[MethodOutcome]:
