@@ -20,7 +20,7 @@ from weakly.methods import (
     run,
     score,
 )
-from weakly.methods.change_point import ChangePoint, SharedBudget, apart, change_score
+from weakly.methods.change_point import ChangePoint, apart, change_score
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.events import Events
 from weakly.model.intervals import Features, duration
@@ -147,8 +147,8 @@ def test_the_number_of_change_points_can_be_left_open(recordings):
 
 def test_a_budget_goes_where_the_changes_are(tmp_path):
     busy, quiet = made(tmp_path, n=1, n_events=10, seed=1)[0], made(tmp_path, n=1, n_events=1, seed=2)[0]
-    chosen = SharedBudget((busy, quiet), 24)
-    sizes = {name: len(rows) for name, rows in chosen.by_recording.items()}
+    chosen = ChangePoint(threshold=0.0, budget=24, recordings=(busy, quiet))
+    sizes = {one.name: len(chosen.segments(one)) for one in (busy, quiet)}
     assert sum(sizes.values()) == 24
     assert sizes[busy.name] > 2 * sizes[quiet.name]
     found = queries({one.name: one for one in (busy, quiet)}, method="change-point", budget=24)

@@ -12,7 +12,7 @@ import threading
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -171,6 +171,8 @@ class ChangePoint(AtOnce):
         else 0, so that the budget is spent. A budget above twice the events plus one cuts events apart: then a
         threshold saves queries and labels.
     shortest : seconds of the shortest segment; boundaries that would make a shorter one are passed over.
+    budget : segments that the ``recordings`` of a data set share. Each gets one; every further one goes to the next
+        most prominent change point anywhere, so that quiet recordings stay whole and busy ones are cut finely.
 
     Notes
     -----
@@ -185,12 +187,14 @@ class ChangePoint(AtOnce):
     penalty: float | None = None
     threshold: float | None = None
     shortest: float = 0.0
+    budget: int | None = None
+    recordings: tuple[Recording, ...] = field(default=(), compare=False, repr=False)
     name: ClassVar[str] = "change-point"
     needs_signal: ClassVar[bool] = True
     planned: ClassVar[str] = "never"  # it depends on a signal, of which a plan knows nothing
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> AtOnce:
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> ChangePoint:
         """From queries_per_recording or budget, windows, search, penalty, threshold and shortest."""
         names = ("search", "penalty", "threshold", "shortest")
         how = cls(
@@ -201,8 +205,8 @@ class ChangePoint(AtOnce):
         if "budget" not in settings:
             return how
         enough(settings["budget"], recordings)
-        how = replace(how, threshold=settings.get("threshold", 0.0))
-        return SharedBudget(tuple(recordings), settings["budget"], how)
+        least = settings.get("threshold", 0.0)
+        return replace(how, threshold=least, budget=settings["budget"], recordings=tuple(recordings))
 
     def __post_init__(self) -> None:
         if not len(self.windows):
@@ -211,10 +215,29 @@ class ChangePoint(AtOnce):
             positive("windows", window)
         choice("search", self.search, SEARCHES)
         positive("shortest", self.shortest, zero=True)
+        if self.budget is not None and self.search != "peaks":
+            raise InvalidInput(
+                f"search {self.search!r} gives change points no order among recordings, so they cannot share a budget: "
+                "give queries_per_recording, or search 'peaks'"
+            )
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
+        if self.budget is not None:
+            return self._shared[recording.name]
         return partition(self.boundaries(recording.known_features(), recording.length), recording.length)
+
+    @cached_property
+    def _shared(self) -> dict[str, Intervals]:
+        """The segments of every recording of the data set."""
+        found: list[tuple[float, int, float]] = []
+        for i, one in enumerate(self.recordings):
+            times, prominence = self.ranked(one.known_features(), one.length)
+            found += [(-p, i, t) for t, p in zip(times.tolist(), prominence.tolist())]
+        cuts: list[list[float]] = [[] for _ in self.recordings]
+        for _, i, t in sorted(found)[: (self.budget or 0) - len(self.recordings)]:
+            cuts[i].append(t)
+        return {one.name: partition(np.array(each), one.length) for one, each in zip(self.recordings, cuts)}
 
     def boundaries(self, features: Features, length: float) -> NDArray[np.float64]:
         """The change points in seconds."""
@@ -247,44 +270,6 @@ class ChangePoint(AtOnce):
         times, prominence = times[prominence >= least], prominence[prominence >= least]
         kept = apart(times, length, self.shortest)
         return times[kept], prominence[kept]
-
-
-@dataclass(frozen=True)
-class SharedBudget(AtOnce):
-    """The change-point segments of a whole data set: the most prominent peaks of all recordings share the budget.
-
-    Every recording gets one segment; every further query goes to the next most prominent change point anywhere, so
-    quiet recordings stay whole and busy ones are cut finely. ``how`` says which windows, threshold and least length.
-    """
-
-    recordings: tuple[Recording, ...]
-    budget: int
-    how: ChangePoint = ChangePoint(threshold=0.0)
-    name: ClassVar[str] = "change-point"
-    needs_signal: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.how.search != "peaks":
-            raise InvalidInput(
-                f"search {self.how.search!r} gives change points no order among recordings, so they cannot share a "
-                "budget: give queries_per_recording, or search 'peaks'"
-            )
-
-    @cached_property
-    def by_recording(self) -> dict[str, Intervals]:
-        """The segments of each recording."""
-        found: list[tuple[float, int, float]] = []
-        for i, one in enumerate(self.recordings):
-            times, prominence = self.how.ranked(one.known_features(), one.length)
-            found += [(-p, i, t) for t, p in zip(times.tolist(), prominence.tolist())]
-        cuts: dict[int, list[float]] = {i: [] for i in range(len(self.recordings))}
-        for _, i, t in sorted(found)[: self.budget - len(self.recordings)]:
-            cuts[i].append(t)
-        return {one.name: partition(np.array(cuts[i]), one.length) for i, one in enumerate(self.recordings)}
-
-    def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
-        return self.by_recording[recording.name]
 
 
 def signal_of(recording: Recording) -> SignalPrior:

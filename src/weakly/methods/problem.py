@@ -20,7 +20,7 @@ from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from .base import Method, Outcome, Recording, SimulatedAnnotator, run
 from .fixed import Fixed, Placed
-from .model import B, Floats, Measured, Model, R, RecordingModel, Sums, some_recordings, tally
+from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -240,9 +240,13 @@ class LabelingProblem:
 
     def placed_sums(self, design: Placed) -> Sums:
         """The sums of segments or windows; what is heard serves all classes."""
-        measured = self.model.measure(design, self.answers_of(design))
-        raw, base = self.model.sums(measured)
-        error = _error(measured) if self.model.drawn else 0.0
+        part = self.model.measure(design, self.answers_of(design))
+        raw, base = self.model.sums(part)
+        error = 0.0
+        if self.model.drawn:
+            wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
+            mean = np.sum(part.weight * wrong) / count
+            error = float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
         ticks = float(raw[:, R["n_present"]].sum()) if self.n_classes > 1 else 0.0
         heard, answers = float(base[0, B["listened"]]), float(base[0, B["n_segments"]])
         return Sums(raw, base, heard, error, answers=answers, ticks=ticks)
@@ -438,13 +442,6 @@ def wrong_seconds(raw: Floats, base: Floats) -> Floats:
 def _tidy(value: float) -> float:
     """The number without what rounding left of a sum of weights: whole counts stay whole."""
     return round(value) + 0.0 if abs(value - round(value)) <= 1e-9 * max(1.0, value) else value
-
-
-def _error(part: Measured) -> float:
-    """The standard error of the mean wrong time over drawn recordings."""
-    wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
-    mean = np.sum(part.weight * wrong) / count
-    return float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
 
 
 def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) -> Floats:

@@ -89,7 +89,13 @@ def choose(
     if enough or meeting:
         free = (enough or trivial)[0]
         return Choice(free, (), bool(enough), free.method)
-    return Choice(_nearest(affordable, wanted), (), False, "target")
+
+    def missing(row: MethodOutcome) -> float:  # the largest share of a target
+        return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
+
+    least = min(map(missing, affordable))
+    near = practical([row for row in affordable if missing(row) <= least + 1e-12])
+    return Choice(undominated(min(near, key=PRICE), near), (), False, "target")
 
 
 def verdict(row: MethodOutcome, task: LabelingProblem, free: MethodOutcome) -> str:
@@ -192,17 +198,6 @@ def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
 def practical(rows: list[MethodOutcome]) -> list[MethodOutcome]:
     """Those that people bear, or all where none is."""
     return [row for row in rows if row.is_practical] or rows
-
-
-def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> MethodOutcome:
-    """The row that misses the targets by the smallest share of them; of those as near, a practical and cheap one."""
-
-    def missing(row: MethodOutcome) -> float:
-        return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
-
-    least = min(map(missing, rows))
-    near = practical([row for row in rows if missing(row) <= least + 1e-12])
-    return undominated(min(near, key=PRICE), near)
 
 
 def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
