@@ -315,8 +315,7 @@ class LabelingProblem:
             lines = some_recordings(model, n)
             is_whole = isinstance(model, RecordingModel) and not model.drawn and len(lines) == round(model.count)
             repeats = 1 if self.criteria.is_noiseless else -(-n // len(lines))
-            units = [unit for _ in range(repeats) for unit in self._tried(method, lines)]
-            raw, base = (np.stack(each) for each in zip(*units))
+            raw, base = (np.concatenate(each) for each in zip(*(self._tried(method, lines) for _ in range(repeats))))
             wrong = wrong_seconds(raw, base)
             exact = is_whole and self.criteria.is_noiseless
             errors.append(0.0 if exact else float(wrong.std(ddof=1) / np.sqrt(len(wrong))))
@@ -330,10 +329,9 @@ class LabelingProblem:
         note = f"simulated on {tried:,} recordings"
         return Sums(np.stack(raws), np.stack(bases), heard, float(np.hypot.reduce(errors)), note, answers)
 
-    def _tried(self, method: Method, lines: EventArrays) -> list[tuple[Floats, Floats]]:
+    def _tried(self, method: Method, lines: EventArrays) -> tuple[Floats, Floats]:
         """The measures of every recording, averaged over who may answer."""
-        rng = np.random.default_rng(0)
-        total = [(np.zeros(len(SCORES)), np.zeros(len(EXPOSURE))) for _ in range(len(lines))]
+        rng, raws, bases = np.random.default_rng(0), np.zeros((len(lines), len(R))), np.zeros((len(lines), len(B)))
         for weight, rule, low, high in self.answers_of(method).parts():
             annotator = SimulatedAnnotator(Annotator(guess_rate=low, lapse_rate=1 - high), rule=rule, rng=rng)
             earlier: list[Outcome] = []
@@ -343,11 +341,11 @@ class LabelingProblem:
                 done = run(method, one, annotator, earlier=earlier if method.learns else ())
                 earlier.append(done)
                 scored = tally([done.labels], EventArrays.of([events], length), rule=rule)
-                raw, base = scored.sums[0, 0], scored.base_sums[0]
+                base = scored.base_sums[0]
                 base[[B["n_segments"], B["listened"]]] = done.n_queries, done.listened
-                total[k][0][:] += weight * raw
-                total[k][1][:] += weight * base
-        return total
+                raws[k] += weight * scored.sums[0, 0]
+                bases[k] += weight * base
+        return raws, bases
 
     def limit(
         self, design: Method, *, positive: float, event_recall: float, note: str, n_queries: float = 0.0,

@@ -277,20 +277,16 @@ class ClassPosterior:
         none, c = (np.nan, np.nan), self.calibration
         if c is not None:
             how = "given" if c.covariance is None else "estimated"
+            numbers = {"score_temper": c.temper, "log_answers_given_scores": c.log_likelihood,
+                       "log_answers_without_scores": c.uncalibrated}  # fmt: skip
             sure = c.interval(0)[0] > 0 or how == "given"
             rows.append(estimate(self.label, "score_scale", c.scale, c.interval(0), how, sure))
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
-            for name, value in (
-                ("score_temper", c.temper),
-                ("log_answers_given_scores", c.log_likelihood),
-                ("log_answers_without_scores", c.uncalibrated),
-            ):
-                if how == "estimated":
-                    rows.append(estimate(self.label, name, value, none, how, True))
-        factor = self.bayes_factor
-        if factor is not None:
-            sure = abs(factor) > EXCLUDED
-            rows.append(estimate(self.label, "bouts_log_bayes_factor", factor, none, "estimated", sure))
+            for name, value in numbers.items() if how == "estimated" else ():
+                rows.append(estimate(self.label, name, value, none, how, True))
+        if (factor := self.bayes_factor) is not None:
+            name, sure = "bouts_log_bayes_factor", abs(factor) > EXCLUDED
+            rows.append(estimate(self.label, name, factor, none, "estimated", sure))
         return rows
 
     @property
