@@ -40,7 +40,6 @@ FRACTIONS = np.linspace(0.0, 1.0, 51)
 LAWS = ("share", "seconds", "either")
 NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 ONLY_PRESENT = "the labels list presences only, and without an absent answer nothing shows where presence ends"
-_MOST_RISES = 2000  # items of which is kept how likely they are met
 _SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 _NAN = (math.nan, math.nan)
 _TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # of an interval
@@ -224,7 +223,6 @@ class CriterionPosterior:
     seconds_ends: law.Array | None = None
     longest: float = 1.0
     log_evidence: float = 0.0
-    rises: dict[tuple[float, float], law.Array] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def prior(cls, event_lengths: ArrayLike = ()) -> CriterionPosterior:
@@ -316,17 +314,11 @@ class CriterionPosterior:
         """How likely the criterion of every law is met at these fractions of events of this length; (laws, items)."""
         if self.seconds is None:
             return law.cdf(self.family, h, self.mean, self.spread)
-        if len(self.rises) > _MOST_RISES:
-            self.rises.clear()
-        items = list(zip(h.tolist(), event_length.tolist()))
-        new = [item for item in dict.fromkeys(items) if item not in self.rises]
-        at, d = np.array(new).reshape(-1, 2).T
-        unmet = np.ones((len(self.mean), len(new)))
-        for middle, reached in ((self.mean, at), (self.seconds, np.minimum(at * d / self.longest, 1.0))):
+        unmet = np.ones((len(self.mean), len(h)))
+        for middle, reached in ((self.mean, h), (self.seconds, np.minimum(h * event_length / self.longest, 1.0))):
             has = ~np.isnan(middle)
-            unmet[has] *= 1 - law.cdf(self.family, reached.copy(), middle[has], self.spread[has])
-        self.rises.update(zip(new, 1 - unmet.T))
-        return np.stack([self.rises[item] for item in items], axis=1) if items else unmet
+            unmet[has] *= 1 - law.cdf(self.family, reached, middle[has], self.spread[has])
+        return np.asarray(1 - unmet)
 
     @property
     def laws(self) -> dict[str, float]:
@@ -339,7 +331,7 @@ class CriterionPosterior:
         kept = {word: getattr(self, word)[mine] for word in ("mean", "spread", "ends", "weights")}
         if self.seconds is not None and self.seconds_ends is not None:
             kept |= {"seconds": self.seconds[mine], "seconds_ends": self.seconds_ends[mine]}
-        return replace(self, **(kept | {"weights": kept["weights"] / kept["weights"].sum(), "rises": {}}))
+        return replace(self, **(kept | {"weights": kept["weights"] / kept["weights"].sum()}))
 
     def _is(self, name: str) -> Bools:
         share = ~np.isnan(self.mean)
