@@ -224,6 +224,8 @@ def test_a_batch_is_a_round_of_information_alone():
     assert rounds[0].frame["onset"].tolist() == rounds[1].frame["onset"].tolist()
     with pytest.raises(InvalidInput, match="change-point asks all at once: leave batch out"):
         queries(known, method="change-point", queries_per_recording=3, batch=2)
+    with pytest.raises(InvalidInput, match="bisection asks its own rounds: leave batch out"):
+        queries(known, method="bisection", segment_length=1.0, batch=2)
     with pytest.raises(InvalidInput, match="queries_per_recording says the same"):
         queries(known, method="information", queries_per_recording=3, batch=2)
 

@@ -276,7 +276,9 @@ def queries(
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
     if batch is not None and (name != Information.name or queries_per_recording is not None):
-        wrong = "queries_per_recording says the same" if name == Information.name else f"{name} asks all at once"
+        rounds = (method if isinstance(method, Method) else METHODS[name]).follows_answers
+        wrong = f"{name} asks {'its own rounds' if rounds else 'all at once'}"
+        wrong = "queries_per_recording says the same" if name == Information.name else wrong
         raise InvalidInput(f"batch is the round of method 'information', and {wrong}: leave batch out")
     if segment_length is not None:
         segment_length = float(check("segment_length", segment_length))
