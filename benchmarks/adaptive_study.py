@@ -1,4 +1,4 @@
-"""The study: fixed, windows, change-point (with and without learning), bisection and oracle on one frontier.
+"""The study: fixed, windows, change-point, bisection and oracle on one frontier.
 
 Synthetic soundscapes over signal-to-noise ratio and density, and real recordings where their folder is given. Every
 method is answered by the same simulated annotator and scored by the same tally.
@@ -24,7 +24,7 @@ from weakly.io.signals import duration
 from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import Outcome, Recording, SimulatedAnnotator, run, score
 from weakly.methods.bisection import Bisection
-from weakly.methods.change_point import ChangePoint, active_learning
+from weakly.methods.change_point import ChangePoint
 from weakly.methods.fixed import Fixed, Oracle, Windows
 from weakly.model.annotator import Annotator
 from weakly.model.cost import Cost
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-CURVES = ("fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle")
+CURVES = ("fixed", "windows", "change-point", "bisection", "oracle")
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,8 +242,6 @@ def _runs(
         yield "fixed", count, each(Fixed(n_queries=count))
         yield "windows", count, each(Windows(segment_length=2 * hop, hop=hop))
         yield "change-point", count, each(ChangePoint(n_queries=count))
-        learner = SimulatedAnnotator(who, rng=seed)
-        yield "change-point + learning", count, active_learning(recordings, learner, n_queries=count, rng=seed)
         yield "bisection", hop, each(Bisection(segment_length=hop, query_cost_share=share))
     yield "oracle", np.nan, each(Oracle())
 

@@ -89,7 +89,7 @@ def bucket(monkeypatch):
 LONG = ("test_labeler_browser.py", "test_web_looks.py", "test_web_browser.py", "test_compiled.py", "test_docs.py",
         "test_web_abuse.py", "test_cli_reproduce.py", "test_doors_agree.py")  # fmt: skip
 #: Files whose tests share nothing that is dear: any worker takes any of them, at the end.
-APART = ("test_infer.py", "test_outlook.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
+APART = ("test_infer.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
          "test_formats_real.py", "test_formats_fuzz.py", "test_zoo.py", "test_information.py",
          "test_inference.py")  # fmt: skip
 

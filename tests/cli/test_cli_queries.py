@@ -130,24 +130,6 @@ def test_bisection_resumes(capsys, tmp_path, sounds):
     assert (out / "queries.csv").read_bytes() == before
 
 
-def test_learning_resumes_in_batches(capsys, tmp_path):
-    paths = [soundscape(20, n_events=3, rng=k).write(tmp_path / f"{k}.wav") for k in range(3)]
-    out = tmp_path / "tasks"
-    options = ["--method", "change-point", "--queries-per-recording", 7, "--batch", 1, "--out", out]
-    weakly(capsys, "queries", *paths, *options)
-    assert pd.read_csv(out / "queries.csv")["recording"].unique().tolist() == ["0.wav"]
-    code, _, notes = weakly(capsys, "queries", "--resume", out)
-    assert code == 2
-    assert "no answers yet" in notes
-    state = pd.read_csv(out / "queries.csv")
-    answer = np.where(np.arange(len(state)) % 2, "yes", "no")
-    pd.DataFrame({"query": state["query"], "answer": answer}).to_csv(tmp_path / "e.csv", index=False)
-    weakly(capsys, "answers", tmp_path / "e.csv", "--queries", out / "queries.csv")
-    code, _, _ = weakly(capsys, "queries", "--resume", out)
-    assert code == 0
-    assert pd.read_csv(out / "queries.csv")["recording"].unique().tolist() == ["0.wav", "1.wav"]
-
-
 def test_damaged_recordings_are_skipped_with_a_note(capsys, tmp_path, sounds):
     bad = tmp_path / "bad.wav"
     bad.write_bytes(b"RIFF....")

@@ -20,7 +20,7 @@ from weakly.methods import (
     run,
     score,
 )
-from weakly.methods.change_point import ChangePoint, SharedBudget, active_learning, apart, change_score
+from weakly.methods.change_point import ChangePoint, apart, change_score
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.events import Events
 from weakly.model.intervals import Features, duration
@@ -147,8 +147,8 @@ def test_the_number_of_change_points_can_be_left_open(recordings):
 
 def test_a_budget_goes_where_the_changes_are(tmp_path):
     busy, quiet = made(tmp_path, n=1, n_events=10, seed=1)[0], made(tmp_path, n=1, n_events=1, seed=2)[0]
-    chosen = SharedBudget((busy, quiet), 24)
-    sizes = {name: len(rows) for name, rows in chosen.by_recording.items()}
+    chosen = ChangePoint(threshold=0.0, budget=24, recordings=(busy, quiet))
+    sizes = {one.name: len(chosen.segments(one)) for one in (busy, quiet)}
     assert sum(sizes.values()) == 24
     assert sizes[busy.name] > 2 * sizes[quiet.name]
     found = queries({one.name: one for one in (busy, quiet)}, method="change-point", budget=24)
@@ -217,43 +217,17 @@ def test_a_method_of_ones_own_asks_and_follows():
     assert [m.follows_answers for m in (Fixed(1.0), Bisection(1.0), ChangePoint())] == [0, 1, 0]
 
 
-def test_learning_finds_one_kind_among_others(tmp_path):
-    """A model that has heard answers cuts at the sound that was asked for."""
-    found = []
-    for k in range(8):
-        scene = soundscape(40, n_events=8, snr=10, kinds=("pulse", "noise"), rng=[5, k])
-        path = scene.write(tmp_path / f"{k}.wav")
-        target = scene.events[[kind == "pulse" for kind in scene.labels]]
-        found.append(Recording(path.name, 40.0, path=path, events=target, features=log_mel(path)))
-    plain, learned = (
-        score(outcomes, presence_criterion=0.5)
-        for outcomes in (
-            [run(ChangePoint(n_queries=11), one, SimulatedAnnotator(0.5)) for one in found],
-            active_learning(found, SimulatedAnnotator(0.5), n_queries=11, rng=0),
-        )
-    )
-    assert learned["wrong_time"] < plain["wrong_time"]
-
-
-def test_batches_learn_from_the_answers(tmp_path):
-    from weakly.model.answers import Answers
-
-    known = {one.name: one for one in made(tmp_path, n=4, seed=9)}
-    options = {"method": "change-point", "queries_per_recording": 13, "batch": 2}
-    first = queries(known, **options)
-    assert first.frame["recording"].nunique() == 2
-    rows = first.frame.assign(annotator="me", seconds=1.0)
-    rows["present"] = np.concatenate(
-        [
-            SimulatedAnnotator(0.5)(known[name].events, part[["onset", "offset"]].to_numpy(float))
-            for name, part in first.frame.groupby("recording", sort=False)
-        ]
-    )
-    second = queries(known, **options, answers=Answers.from_frame(rows))
-    assert set(second.frame["recording"]).isdisjoint(first.frame["recording"])
-    assert set(second.frame["round"]) == {2}
-    with pytest.raises(InvalidInput, match="batch needs"):
-        queries(known, method="change-point", batch=2)
+def test_a_batch_is_a_round_of_information_alone():
+    known = {"a": 20.0}
+    rounds = [queries(known, method="information", **{word: 3}) for word in ("batch", "queries_per_recording")]
+    assert len(rounds[0].frame) == 3
+    assert rounds[0].frame["onset"].tolist() == rounds[1].frame["onset"].tolist()
+    with pytest.raises(InvalidInput, match="change-point asks all at once: leave batch out"):
+        queries(known, method="change-point", queries_per_recording=3, batch=2)
+    with pytest.raises(InvalidInput, match="bisection asks its own rounds: leave batch out"):
+        queries(known, method="bisection", segment_length=1.0, batch=2)
+    with pytest.raises(InvalidInput, match="queries_per_recording says the same"):
+        queries(known, method="information", queries_per_recording=3, batch=2)
 
 
 def test_simulated_annotators_answer_with_their_probability():
@@ -284,9 +258,7 @@ def test_wrong_answers_are_refused():
 def test_the_study_is_whole(tmp_path):
     result = study(quick=True, snrs=(20.0,), densities=(4,), n_recordings=2, recording_length=20.0, seed=1)
     frame = result.to_frame()
-    assert set(frame["method"]) == {
-        "fixed", "windows", "change-point", "change-point + learning", "bisection", "oracle"
-    }  # fmt: skip
+    assert set(frame["method"]) == {"fixed", "windows", "change-point", "bisection", "oracle"}
     oracle = frame[frame["method"] == "oracle"].iloc[0]
     assert oracle["wrong_time"] == pytest.approx(0, abs=1e-9)
     assert oracle["event_recall"] == 1

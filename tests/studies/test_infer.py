@@ -583,7 +583,7 @@ def test_told_that_events_do_not_bunch_the_check_speaks():
     assert found.parts["owl"].bayes_factor is None
     assert found.to_dict()["fit"]["p_values"]["owl"] == found.fit.p_values["owl"]
     only = wk.infer(said, bouts=True, **how)
-    assert [each.mode.family.stages for each in only.parts["owl"].families] == [1, 3, 8]
+    assert [each.family.stages for each in only.parts["owl"].families] == [1, 3, 8]
     assert only.fit.sentence.startswith("the answers look as")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from .common import Outlet, ReadingOptions, columns, command, deliver, numbers, option, print_table, wrapped
+from .common import Outlet, ReadingOptions, columns, command, deliver, numbers, option, wrapped
 
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
 
@@ -77,9 +77,6 @@ def plan(
     per_query: float = option("Instead, the price of a query."),
     currency: str = option("Of wages and prices (EUR); s for seconds of work."),
     annotators: int = option("People who label every segment.", 1),
-    posterior: bool = option(
-        "Also what weakly infer makes of the same answers, beside painted labels.", False, "--posterior"
-    ),
     verbose: bool = option("Every row, every note, what it rests on, break-evens.", False, "--verbose"),
     *,
     reading: ReadingOptions,
@@ -139,7 +136,6 @@ def plan(
         objective=objective,
         label=label,
         family=family,
-        posterior=posterior,
     )
     if pilot and given.source.sample is not None:
         result = _of_sample(result, given.source.sample, scaled=not described and total_hours is not None)
@@ -181,10 +177,6 @@ def show(made: Any, *, verbose: bool = False) -> None:
         screen.print(Text("\nThe passes:"))
     for labels, own in made.recommended.passes:
         screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
-    if made.posterior:
-        from ..studies.plan.plan_result import posterior_table
-
-        print_table(posterior_table(made), title="\nWhat inference makes of the same answers, in seconds per recording")
     if not verbose:
         for line in made.warnings:
             screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)

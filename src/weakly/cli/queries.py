@@ -146,7 +146,7 @@ def queries(
     votes: int = option("Windows that must be present for a cell (windows)."),
     queries_per_recording: int = option("Segments of each recording; information: in each round."),
     budget: int = option("Segments of all recordings together."),
-    batch: int = option("Change points: recordings per round, learning in between."),
+    batch: int = option("Information: segments of a recording in each round."),
     events: Path = option("Strong labels, for the oracle and --calibrate; any format weakly reads."),
     features: Path = option("Folder with embeddings: one npy, npz or parquet each."),
     scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),

@@ -17,7 +17,7 @@ from .base import (
 )
 from .bisection import Bisection
 from .by_hand import ByHand, Screening
-from .change_point import ChangePoint, active_learning, change_score
+from .change_point import ChangePoint, change_score
 from .fixed import Everything, Fixed, Nothing, Oracle, Windows
 from .information import Information
 from .model import score, tally
@@ -57,7 +57,6 @@ __all__ = [
     "Session",
     "SimulatedAnnotator",
     "Windows",
-    "active_learning",
     "change_score",
     "event_fractions",
     "register",

@@ -39,7 +39,7 @@ from ..model.intervals import Edge, EventArrays, Intervals, Placement
 from ..theory.costs import optimal_start_level
 from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
 from .fixed import Fixed
-from .model import B, Floats, Model, R, RecordingModel, SingleEventModel, Sums
+from .model import B, Floats, Model, R, SingleEventModel, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome
@@ -226,8 +226,12 @@ def _from_every_level(
     counts = criteria.is_monotone and (few is not model or few.drawn or step > 1)
     way = partial(expected_queries, labels=few.drawn or few is model) if counts else expected_bisection
     each = np.concatenate([way(part, leaf, depth, criteria) for part in (few.full, few.silent) if len(part)])
-    exact = not few.drawn and (criteria.is_monotone or few is model)
-    errors = np.zeros(depth + 1) if exact else _errors(each, few)
+    errors = np.zeros(depth + 1)
+    if few.drawn or not (criteria.is_monotone or few is model):  # else it is exact
+        event = np.bincount(few.full.owner, np.diff(few.full.bounds).ravel(), minlength=len(few.weight))
+        wrong = each[:, :, _FP] + each[:, :, _ELSEWHERE] + event[:, None] - each[:, :, _TP]
+        share = (few.weight / few.count)[:, None]
+        errors = np.sqrt(np.sum(share * (wrong - np.sum(share * wrong, axis=0)) ** 2, axis=0) / few.count)
     if few is model:
         return few.per_class(each), errors
     raw, base = alone.raw[0], alone.base[0]
@@ -240,15 +244,6 @@ def _from_every_level(
     if criteria.is_monotone:
         line[:, : len(_LABELS)] = raw[_LABELS]
     return line[None], errors
-
-
-def _errors(line: Floats, where: RecordingModel) -> Floats:
-    """The standard error of the mean wrong time over drawn recordings, for halving from every level."""
-    event = np.bincount(where.full.owner, np.diff(where.full.bounds).ravel(), minlength=len(where.weight))
-    wrong = line[:, :, _FP] + line[:, :, _ELSEWHERE] + event[:, None] - line[:, :, _TP]
-    share = (where.weight / where.count)[:, None]
-    mean = np.sum(share * wrong, axis=0)
-    return np.asarray(np.sqrt(np.sum(share * (wrong - mean) ** 2, axis=0) / where.count))
 
 
 def expected_bisection(timelines: EventArrays, leaf: float, depth: int, criteria: AnswerModels) -> Floats:

@@ -74,26 +74,23 @@ class ByHand(Method):
 
     def sums(self, problem: LabelingProblem) -> Sums:
         """Exact but for events that begin or end with their recording, whose outer edges nobody can miss."""
-        whole = Fixed(problem.model.longest)
-        marked = [self._marked(problem, label, whole, always=True) for label in problem.labels]
-        raw, base = (np.stack(each) for each in zip(*marked))
+        raw, base = self._marked(problem, Fixed(problem.model.longest), always=True)
         return Sums(raw, base, 0.0, 0.0, reviewed=problem.model.time, marks=float(raw[:, R["n_found"]].sum()))
 
-    def _marked(
-        self, problem: LabelingProblem, label: str, design: Placed, *, always: bool = False
-    ) -> tuple[Floats, Floats]:
-        """The measures of one class if events that the design finds are marked, or all of them."""
-        each = problem.model.only(label).per_event(design, problem.criteria)
-        d, heard = each.base[:, B["event_time"]], np.minimum(each.raw[:, R["n_found"]], 1.0)
+    def _marked(self, problem: LabelingProblem, design: Placed, *, always: bool = False) -> tuple[Floats, Floats]:
+        """The measures of every class if events that the design finds are marked, or all of them."""
+        raws, bases = np.zeros((problem.n_classes, len(R))), problem.exposure.copy()
         missed = 1 - problem.slipping.high if self.miss_rate is None else self.miss_rate
-        found = each.weight * (1 - missed) * (np.where(d > 0, 1.0, 0.0) if always else heard)
-        error = float(np.sum(found * np.minimum(self.mark_spread, _CAREFUL * d))) * math.sqrt(2 / math.pi)
-        raw, base = np.zeros(len(R)), problem.exposure(label).copy()
-        raw[R["tp"]], raw[R["fp"]], raw[R["n_found"]] = float(np.sum(found * d)) - error, error, float(found.sum())
-        # Near events is what is an event or is marked as one.
-        base[B["event_time_seen"]] = base[B["event_time"]]
-        base[B["overlap_time"]], base[B["n_segments"]] = base[B["event_time"]] + error, 0.0
-        return raw, base
+        for label, raw, base in zip(problem.labels, raws, bases):
+            each = problem.model.only(label).per_event(design, problem.criteria)
+            d, heard = each.base[:, B["event_time"]], np.minimum(each.raw[:, R["n_found"]], 1.0)
+            found = each.weight * (1 - missed) * (np.where(d > 0, 1.0, 0.0) if always else heard)
+            error = float(np.sum(found * np.minimum(self.mark_spread, _CAREFUL * d))) * math.sqrt(2 / math.pi)
+            raw[R["tp"]], raw[R["fp"]], raw[R["n_found"]] = float(np.sum(found * d)) - error, error, float(found.sum())
+            # Near events is what is an event or is marked as one.
+            base[B["event_time_seen"]] = base[B["event_time"]]
+            base[B["overlap_time"]], base[B["n_segments"]] = base[B["event_time"]] + error, 0.0
+        return raws, bases
 
 
 @dataclass(frozen=True)
@@ -133,8 +130,7 @@ class Screening(ByHand):
         """What is screened out is lost; a run of present segments is taken to belong to one event."""
         screen = Fixed(self.segment_length)
         first = screen.sums(problem)
-        marked = [self._marked(problem, label, screen) for label in problem.labels]
-        raw, base = (np.stack(each) for each in zip(*marked))
+        raw, base = self._marked(problem, screen)
         runs, present = float(first.raw[:, R["n_found"]].sum()), float(first.raw[:, R["n_present"]].sum())
         reviewed = min(self.segment_length * (present + 2 * runs), problem.model.time)
         return Sums(

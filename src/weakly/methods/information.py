@@ -36,6 +36,7 @@ from ..posterior.particles import (
     ParticlePosterior,
     SignalPrior,
     is_audit,
+    logit,
     particle_posterior,
 )
 from ..posterior.renewal import Array
@@ -150,7 +151,7 @@ class Information(Method):
         names = ("event_length", "event_rate", "wrong_time", "presence_criterion", "query_cost_share", "signal")
         given = {name: settings[name] for name in names if name in settings}
         given |= {name: settings[name] for name in ("guess_rate", "lapse_rate", "shortest") if settings.get(name)}
-        return cls(**given, batch=int(settings.get("queries_per_recording", 1)))
+        return cls(**given, batch=int(settings.get("batch", settings.get("queries_per_recording", 1))))
 
     def __post_init__(self) -> None:
         for name in ("event_rate", "presence_criterion", "guess_rate", "lapse_rate"):
@@ -168,28 +169,22 @@ class Information(Method):
     def base_prior(self) -> ParameterPrior:
         """What is expected before any answer."""
         given: dict[str, tuple[float, float]] = {}
-        if self.event_length is not None:
-            law = Lengths.parse(self.event_length)
+        law = None if self.event_length is None else Lengths.parse(self.event_length)
+        if law is not None:
             middle = float(law.quantile(0.5))
             width = np.log(float(law.quantile(0.84)) / middle)
             given["event_length"] = (float(np.log(middle)), 0.3)
             given["event_rate"] = (float(np.log(0.1 / middle)), 1.5)  # ten lengths from one to the next, or so
             given["length_spread"] = (float(np.log(np.clip(width, 0.1, 2.0))), 0.3)
         if self.event_rate is not None:
-            busy = (
-                0.0 if self.event_length is None else min(0.9, self.event_rate * Lengths.parse(self.event_length).mean)
-            )
-            given["event_rate"] = (
-                float(np.log(max(self.event_rate / (1 - busy), 1e-6))),
-                0.5,
-            )  # while none is under way
+            busy = 0.0 if law is None else min(0.9, self.event_rate * law.mean)
+            free = max(self.event_rate / (1 - busy), 1e-6)  # while none is under way
+            given["event_rate"] = (float(np.log(free)), 0.5)
         if self.presence_criterion is not None:
-            p = min(0.99, self.presence_criterion)
-            given["presence_criterion"] = (float(np.log(p / (1 - p))), 0.3)
+            given["presence_criterion"] = (logit(min(0.99, self.presence_criterion)), 0.3)
         for name in ("guess_rate", "lapse_rate"):
             if getattr(self, name) is not None:  # people slip: none at all is not believed
-                p = float(np.clip(2 * getattr(self, name), 0.01, 0.98))
-                given[name] = (float(np.log(p / (1 - p))), 0.5)
+                given[name] = (logit(float(np.clip(2 * getattr(self, name), 0.01, 0.98))), 0.5)
         return ParameterPrior.broad(given)
 
     def words(self) -> Words:
@@ -239,16 +234,11 @@ class Information(Method):
         return list(islice(every, _TEACHERS + 1))
 
     def _taught(self, recording: Recording, asked: AnswerHistory) -> Iterator[tuple[str, float, tuple[Array, Array]]]:
+        """What each stretch teaches, after 4 and after 16 answers: the others need not follow every one."""
         for part in self._cut(recording) if len(asked) >= _LESSONS[-1] else ():
-            lesson = self._lesson(recording, asked, part)
-            if lesson is not None:
-                yield recording.name, part.start, lesson
-
-    def _lesson(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> tuple[Array, Array] | None:
-        """What a stretch teaches, after 4 and after 16 answers: the others need not follow every one."""
-        n = int((~np.isnan(part.asked(asked).present)).sum())
-        n = next((least for least in _LESSONS if n >= least), 0)
-        return None if n == 0 else self._summary(recording, asked, part, n)[1]
+            known = int((~np.isnan(part.asked(asked).present)).sum())
+            for n in [least for least in _LESSONS if known >= least][:1]:
+                yield recording.name, part.start, self._summary(recording, asked, part, n)[1]
 
     def _summary(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None) -> Any:
         """How much the next answer is expected to tell for its cost, and what it teaches the others, after
@@ -266,9 +256,7 @@ class Information(Method):
 
     def _alone(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None) -> ParticlePosterior:
         """What the first n answers of a stretch say by themselves."""
-        mine = part.asked(asked)
-        sure = np.flatnonzero(~np.isnan(mine.present))[:n]
-        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], self.base_prior, _FEW)
+        return self._posterior(recording, asked, part, self.base_prior, n, _FEW)
 
     def _signal(self, recording: Recording) -> SignalPrior:
         return signal_of(recording) if self.signal else NO_SIGNAL
@@ -281,17 +269,16 @@ class Information(Method):
     def posterior(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> ParticlePosterior:
         """What the answers say of a stretch of the recording (the first one, unless told)."""
         part = part or self.stretches(recording, asked)[0]
-        mine = part.asked(asked)
-        sure = ~np.isnan(mine.present)
-        expected = self.prior(recording, part.start, asked)
-        return self._posterior(recording, part, mine.segments[sure], mine.present[sure], expected)
+        return self._posterior(recording, asked, part, self.prior(recording, part.start, asked))
 
     def _posterior(
-        self, recording: Recording, part: Stretch, segments: Intervals, present: Array, expected: ParameterPrior,
+        self, recording: Recording, asked: AnswerHistory, part: Stretch, expected: ParameterPrior, n: int | None = None,
         particles: int | None = None,
     ) -> ParticlePosterior:  # fmt: skip
-        return particle_posterior(segments, present, recording_length=recording.length, expected=expected,
-                                  signal=self._signal(recording), low=part.low, high=part.high,
+        mine = part.asked(asked)
+        sure = np.flatnonzero(~np.isnan(mine.present))[:n]
+        return particle_posterior(mine.segments[sure], mine.present[sure], recording_length=recording.length,
+                                  expected=expected, signal=self._signal(recording), low=part.low, high=part.high,
                                   particles=particles)  # fmt: skip
 
     def within(self, known: ParticlePosterior, part: Stretch) -> tuple[Array, Array]:
@@ -301,15 +288,6 @@ class Information(Method):
         first, last = np.flatnonzero(inside)[[0, -1]]
         return np.clip(edges[first : last + 2], part.start, part.end), active[inside]
 
-    def _outlook(self, known: ParticlePosterior, part: Stretch, recording: Recording) -> tuple[float, float, float]:
-        """Expected wrong seconds of a stretch, their target, and the expected seconds of events."""
-        edges, active = self.within(known, part)
-        step, length = np.diff(edges), part.end - part.start
-        wrong, seconds = known.wrong_factor * float(np.minimum(active, 1 - active) @ step), float(active @ step)
-        if self.wrong_time is not None:
-            return wrong, self.wrong_time * length / recording.length, seconds
-        return wrong, max(min(_SHARE * seconds, _CEILING * min(length, _STRETCH)), _FLOOR * length), seconds
-
     def state(self, recording: Recording, asked: AnswerHistory, part: Stretch | None = None) -> dict[str, float]:
         """Expected wrong time and target of a stretch, its events and seconds, and how many answers may be left.
 
@@ -317,9 +295,13 @@ class Information(Method):
         trusted; where that takes longer than drawing, draw.
         """
         part = part or self.stretches(recording, asked)[0]
-        known = self.posterior(recording, asked, part)
-        wrong, target, seconds = self._outlook(known, part, recording)
-        n_events = known.n_events * (part.end - part.start) / (known.high - known.low)
+        known, length = self.posterior(recording, asked, part), part.end - part.start
+        edges, active = self.within(known, part)
+        step = np.diff(edges)
+        wrong, seconds = known.wrong_factor * float(np.minimum(active, 1 - active) @ step), float(active @ step)
+        target = max(min(_SHARE * seconds, _CEILING * min(length, _STRETCH)), _FLOOR * length)
+        target = target if self.wrong_time is None else self.wrong_time * length / recording.length
+        n_events = known.n_events * length / (known.high - known.low)
         slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
         told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
         left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
@@ -328,12 +310,13 @@ class Information(Method):
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""
-        parts = self.stretches(recording, asked)
+        parts, names = self.stretches(recording, asked), ("wrong_time", "n_events", "answers_left")
         if len(asked) == 0:  # alike, and the same in all recordings of this length
-            now = self.state(_alike(parts[0])[0], asked, _alike(parts[0])[1])
-            return {name: float(len(parts) * now[name]) for name in ("wrong_time", "n_events", "answers_left")}
+            one, alike = _alike(parts[0])
+            now = self.state(one, asked, alike)
+            return {name: float(len(parts) * now[name]) for name in names}
         states = [self.state(recording, asked, part) for part in parts]
-        return {name: float(sum(one[name] for one in states)) for name in ("wrong_time", "n_events", "answers_left")}
+        return {name: float(sum(one[name] for one in states)) for name in names}
 
     def gain(self, recording: Recording, asked: AnswerHistory, segment: tuple[float, float]) -> float:
         """How much an answer to this segment is expected to lower the stretch's uncertainty, for its cost."""
@@ -362,7 +345,8 @@ class Information(Method):
         for place, (recording, asked) in enumerate(campaign.values()):
             if len(asked) >= MOST * max(1.0, recording.length / _STRETCH):
                 continue
-            fresh = self._fresh(recording)
+            one, alike = _alike(self._cut(recording)[0])
+            fresh = float(self._summary(one, AnswerHistory(), alike)[0])  # of any stretch of such a recording
             for part in self.stretches(recording, asked):
                 mine = part.asked(asked)
                 need = fresh if len(mine) == 0 else self._summary(recording, asked, part)[0]
@@ -387,11 +371,6 @@ class Information(Method):
             if len(segments):
                 n -= 1
                 yield recording, segments
-
-    def _fresh(self, recording: Recording) -> float:
-        """How much a first answer is expected to lower the wrong time of any stretch of such a recording."""
-        one, alike = _alike(self._cut(recording)[0])
-        return float(self._summary(one, AnswerHistory(), alike)[0])
 
     def _segments(self, recording: Recording, asked: AnswerHistory, part: Stretch) -> Intervals:
         """What to ask in a stretch: nothing, if it is content; an audit, if it is time; else what tells most."""

@@ -425,22 +425,22 @@ def _starts(
 Model = RecordingModel | SingleEventModel
 
 
-def some_recordings(model: Model, drawn: int, known: int) -> EventArrays:
-    """So many recordings as the model has them, of a fixed seed; of known ones all, or so many."""
+def some_recordings(model: Model, n: int) -> EventArrays:
+    """So many recordings as the model has them, of a fixed seed; of known ones all, where these are fewer."""
     rng = np.random.default_rng(0)
     if isinstance(model, SingleEventModel):
-        d = np.minimum(model.lengths.draw(drawn, rng), model.longest)
-        some = rng.random(drawn) < model.share
-        start = rng.uniform(0.0, 1.0, drawn) * (model.longest - d)
+        d = np.minimum(model.lengths.draw(n, rng), model.longest)
+        some = rng.random(n) < model.share
+        start = rng.uniform(0.0, 1.0, n) * (model.longest - d)
         return EventArrays.of(
             [[(a, a + b)] if is_there else [] for a, b, is_there in zip(start, d, some)], model.longest
         )
     units = np.arange(len(model.full) + len(model.silent))
     if model.drawn:
-        picked = rng.choice(units, drawn, p=model.weight / model.weight.sum())
+        picked = rng.choice(units, n, p=model.weight / model.weight.sum())
     else:
         picked = np.repeat(units, model.weight.astype(np.int64))
-        picked = picked if len(picked) <= known else rng.choice(picked, known, replace=False)
+        picked = picked if len(picked) <= n else rng.choice(picked, n, replace=False)
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
     return EventArrays.of([events[k] for k in picked], lengths[picked])

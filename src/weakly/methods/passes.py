@@ -15,8 +15,8 @@ from ..model.intervals import Intervals
 from .base import AnswerHistory, Method, Recording, Words, size
 from .bisection import Bisection, halved, levels
 from .fixed import Fixed
-from .model import B, Floats, R, Sums
-from .problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome, wrong_seconds
+from .model import Floats, R, Sums
+from .problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome, contributions
 
 _MOST = 12  # passes that are compared at most
 
@@ -140,13 +140,11 @@ def _together(sums: Sequence[Sums]) -> Sums:
 def by_class(problem: LabelingProblem, sums: Sequence[Sums]) -> dict[str, Floats]:
     """The words (classes, lengths) from sums per class."""
     raw, base = (np.stack([each[k] for each in sums], axis=1) for k in (0, 1))
-    right = raw[..., R["tp"]] + base[..., B["overlap_time"]] - base[..., B["event_time_seen"]] - raw[..., R["fp"]]
-    wrong = wrong_seconds(raw.reshape(-1, raw.shape[-1]), base.reshape(-1, base.shape[-1])).reshape(raw.shape[:2])
-    events = base[..., B["n_events"]]
+    wrong, right, near, found, events = np.moveaxis(contributions(raw, base), -1, 0)
     return {
         "wrong_time": wrong / problem.model.count,
-        "event_recall": raw[..., R["n_found"]] / np.maximum(events, 1e-300),
-        "overlap_accuracy": right / np.maximum(base[..., B["overlap_time"]], 1e-300),
+        "event_recall": found / np.maximum(events, 1e-300),
+        "overlap_accuracy": right / np.maximum(near, 1e-300),
         "n_events": events / problem.model.count,
     }
 

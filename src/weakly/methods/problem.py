@@ -20,7 +20,7 @@ from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from .base import Method, Outcome, Recording, SimulatedAnnotator, run
 from .fixed import Fixed, Placed
-from .model import B, Floats, Measured, Model, R, RecordingModel, Sums, some_recordings, tally
+from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -210,16 +210,13 @@ class LabelingProblem:
         return self.model.time / self.model.count
 
     @cached_property
-    def _exposure(self) -> Floats:
+    def exposure(self) -> Floats:
+        """What no design changes of every class, such as the seconds of its events, over all recordings."""
         return self.model.sums(self.model.measure(Fixed(self.model.longest), self.criteria))[1]
 
-    def exposure(self, label: str) -> Floats:
-        """What no design changes of one class, such as the seconds of its events, over all recordings."""
-        return np.asarray(self._exposure[self.labels.index(label)])
-
     def ground(self, name: str) -> float:
-        """The same of all classes."""
-        return float(self._exposure[:, B[name]].sum())
+        """The same of all classes together."""
+        return float(self.exposure[:, B[name]].sum())
 
     @property
     def n_events(self) -> float:
@@ -243,9 +240,13 @@ class LabelingProblem:
 
     def placed_sums(self, design: Placed) -> Sums:
         """The sums of segments or windows; what is heard serves all classes."""
-        measured = self.model.measure(design, self.answers_of(design))
-        raw, base = self.model.sums(measured)
-        error = _error(measured) if self.model.drawn else 0.0
+        part = self.model.measure(design, self.answers_of(design))
+        raw, base = self.model.sums(part)
+        error = 0.0
+        if self.model.drawn:
+            wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
+            mean = np.sum(part.weight * wrong) / count
+            error = float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
         ticks = float(raw[:, R["n_present"]].sum()) if self.n_classes > 1 else 0.0
         heard, answers = float(base[0, B["listened"]]), float(base[0, B["n_segments"]])
         return Sums(raw, base, heard, error, answers=answers, ticks=ticks)
@@ -285,26 +286,22 @@ class LabelingProblem:
                 wrong_time_se=each.error,
                 heard=(heard + reviewed) / self.total,
             )
-            notes = self._notes(row)
+            notes = []
             if beyond[k] > 0.005 and row.segment_length is not None and self.criteria.kind != "rule":
                 longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
-                notes.insert(0, f"{longer}: no segment holds enough")
-            rows.append(replace(row, note="; ".join([*notes, *([each.note] if each.note else [])])))
+                notes.append(f"{longer}: no segment holds enough")
+            if not row.is_practical:
+                notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
+            notes += design.notes(row.heard)
+            if row.event_recall < FOUND:
+                notes.append(f"misses {percent(1 - row.event_recall)} of events")
+            if row.wrong_time >= self.event_time * (1 - 1e-9):
+                notes.append("as much wrong time as if nothing were labelled present, or more")
+            rows.append(replace(row, note="; ".join(filter(None, [*notes, each.note]))))
         return rows
 
     def _price(self, **work: float) -> dict[str, Any]:
         return {"cost": float(self.cost.of(**work)), "hours": float(self.cost.hours(**work))}
-
-    def _notes(self, row: MethodOutcome) -> list[str]:
-        notes = []
-        if not row.is_practical:
-            notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
-        notes += row.design.notes(row.heard)
-        if row.event_recall < FOUND:
-            notes.append(f"misses {percent(1 - row.event_recall)} of events")
-        if row.wrong_time >= self.event_time * (1 - 1e-9):
-            notes.append("as much wrong time as if nothing were labelled present, or more")
-        return notes
 
     def simulated_sums(self, method: Method) -> Sums:
         """What a plan expects of a method: it is run on some of the recordings, with a fixed seed.
@@ -315,12 +312,11 @@ class LabelingProblem:
         n = int(np.clip(_SECONDS / self.recording_length, _LEAST, _TRIED)) * (1 if method.follows_answers else _MORE)
         raws, bases, errors, tried = [], [], [], 0
         for model in (self.model.only(label) for label in self.labels):
-            lines = some_recordings(model, n, n)
+            lines = some_recordings(model, n)
             is_whole = isinstance(model, RecordingModel) and not model.drawn and len(lines) == round(model.count)
             repeats = 1 if self.criteria.is_noiseless else -(-n // len(lines))
-            units = [unit for _ in range(repeats) for unit in self._tried(method, lines)]
-            raw, base = (np.stack(each) for each in zip(*units))
-            wrong = raw[:, :3].sum(axis=1) + base[:, B["event_time"]] - 2 * raw[:, 0]  # tp, fp, fp_outside
+            raw, base = (np.concatenate(each) for each in zip(*(self._tried(method, lines) for _ in range(repeats))))
+            wrong = wrong_seconds(raw, base)
             exact = is_whole and self.criteria.is_noiseless
             errors.append(0.0 if exact else float(wrong.std(ddof=1) / np.sqrt(len(wrong))))
             raws.append(raw.mean(axis=0) * model.count)
@@ -333,10 +329,9 @@ class LabelingProblem:
         note = f"simulated on {tried:,} recordings"
         return Sums(np.stack(raws), np.stack(bases), heard, float(np.hypot.reduce(errors)), note, answers)
 
-    def _tried(self, method: Method, lines: EventArrays) -> list[tuple[Floats, Floats]]:
+    def _tried(self, method: Method, lines: EventArrays) -> tuple[Floats, Floats]:
         """The measures of every recording, averaged over who may answer."""
-        rng = np.random.default_rng(0)
-        total = [(np.zeros(len(SCORES)), np.zeros(len(EXPOSURE))) for _ in range(len(lines))]
+        rng, raws, bases = np.random.default_rng(0), np.zeros((len(lines), len(R))), np.zeros((len(lines), len(B)))
         for weight, rule, low, high in self.answers_of(method).parts():
             annotator = SimulatedAnnotator(Annotator(guess_rate=low, lapse_rate=1 - high), rule=rule, rng=rng)
             earlier: list[Outcome] = []
@@ -346,11 +341,11 @@ class LabelingProblem:
                 done = run(method, one, annotator, earlier=earlier if method.learns else ())
                 earlier.append(done)
                 scored = tally([done.labels], EventArrays.of([events], length), rule=rule)
-                raw, base = scored.sums[0, 0], scored.base_sums[0]
+                base = scored.base_sums[0]
                 base[[B["n_segments"], B["listened"]]] = done.n_queries, done.listened
-                total[k][0][:] += weight * raw
-                total[k][1][:] += weight * base
-        return total
+                raws[k] += weight * scored.sums[0, 0]
+                bases[k] += weight * base
+        return raws, bases
 
     def limit(
         self, design: Method, *, positive: float, event_recall: float, note: str, n_queries: float = 0.0,
@@ -438,20 +433,13 @@ class LabelingProblem:
 
 def wrong_seconds(raw: Floats, base: Floats) -> Floats:
     """Seconds with the wrong label, per unit."""
-    said = raw[:, R["tp"]] + raw[:, R["fp"]] + raw[:, R["fp_outside"]]
-    return np.asarray(said + base[:, B["event_time"]] - 2 * raw[:, R["tp"]])
+    said = raw[..., R["tp"]] + raw[..., R["fp"]] + raw[..., R["fp_outside"]]
+    return np.asarray(said + base[..., B["event_time"]] - 2 * raw[..., R["tp"]])
 
 
 def _tidy(value: float) -> float:
     """The number without what rounding left of a sum of weights: whole counts stay whole."""
     return round(value) + 0.0 if abs(value - round(value)) <= 1e-9 * max(1.0, value) else value
-
-
-def _error(part: Measured) -> float:
-    """The standard error of the mean wrong time over drawn recordings."""
-    wrong, count = wrong_seconds(part.raw, part.base), part.weight.sum()
-    mean = np.sum(part.weight * wrong) / count
-    return float(np.sqrt(np.sum(part.weight * (wrong - mean) ** 2)) / count)
 
 
 def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) -> Floats:
@@ -462,13 +450,11 @@ def in_recordings(problem: LabelingProblem, design: Method, shift: float = 0.0) 
     assert isinstance(problem.model, RecordingModel)
     assert isinstance(design, Placed)
     measured = problem.model.measure(design, problem.answers_of(design), shift * design.step)
-    return problem.model.in_recordings(contributions(measured))
+    return problem.model.in_recordings(contributions(measured.raw, measured.base))
 
 
-def contributions(part: Measured) -> Floats:
-    """Wrong seconds, right and all seconds near events, events found and events, per unit (rows)."""
-    raw, base = part.raw, part.base
-    right = raw[:, R["tp"]] + base[:, B["overlap_time"]] - base[:, B["event_time_seen"]] - raw[:, R["fp"]]
-    return np.column_stack(
-        (wrong_seconds(raw, base), right, base[:, B["overlap_time"]], raw[:, R["n_found"]], base[:, B["n_events"]])
-    )
+def contributions(raw: Floats, base: Floats) -> Floats:
+    """Wrong seconds, right and all seconds near events, events found and events (in a last axis), per unit."""
+    near, found, events = base[..., B["overlap_time"]], raw[..., R["n_found"]], base[..., B["n_events"]]
+    right = raw[..., R["tp"]] + near - base[..., B["event_time_seen"]] - raw[..., R["fp"]]
+    return np.stack((wrong_seconds(raw, base), right, near, found, events), axis=-1)

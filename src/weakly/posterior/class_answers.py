@@ -23,7 +23,7 @@ longer than gaps, tell little: no alarm proves nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,16 +32,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.parallel import Progress, in_order, threads
-from ..model.answer_model import NODES, AnswerModels, Part
-from ..model.intervals import EventArrays, contains, covered, merge, window_starts
+from ..base.parallel import Progress, in_order
+from ..model.answer_model import NODES, AnswerModels
+from ..model.intervals import merge
 from ..model.lengths import Lengths
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import ClassPosterior, RecordingPosterior, shares_of, split, strata_of
 from .detector import Calibration, calibrate
-from .fitting import AnswerPattern, Explored, Family, Mode, Sheets, choose_step
-from .renewal import Array, Renewal, Uncertain, lengths_of_truncated_events
+from .fitting import AnswerPattern, Family, FittedFamily, Sheets
+from .renewal import Array, Renewal, Uncertain
 
 _MOST_STEPS = 4000  # of an event whose law is left out
 _NODES = (16, 64)  # drawn at a time, for one parameter and for several
@@ -50,8 +50,6 @@ CHECKS = ("neighbours", "recordings", "order")
 #: Data sets that are drawn.
 DRAWS = 200
 _MOST_RECORDINGS = 400  # that are asked again
-_MOST_TRIED, _TRIED_STEPS = 1_000, 100_000  # recordings, and steps of them together, for an expected error
-_LEAST_SLIPS = 1e-3  # of answers that steps of time make look wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +108,7 @@ class ClassAnswers:
     def _stages(self) -> tuple[int, ...]:
         return () if self.bouts is False else fitting.STAGES if self.law is not None else fitting.STAGES[::2]
 
-    def _modes(self, sheets: Sheets, last: Sequence[Mode]) -> list[Mode]:
+    def _modes(self, sheets: Sheets, last: Sequence[FittedFamily]) -> list[FittedFamily]:
         """The likeliest process with gaps of one kind, and of two; ``last``: from where to search."""
         step = sheets.ready[0].grid.step
         found = [fitting.fit(sheets, self._family(step), start=last[0].theta if last else None)]
@@ -119,7 +117,7 @@ class ClassAnswers:
             found.append(fitting.fit(sheets, family, start=last[1].theta if last else family.start(found[0].theta)))
         return found
 
-    def _likeliest(self, modes: Sequence[Mode]) -> Mode:
+    def _likeliest(self, modes: Sequence[FittedFamily]) -> FittedFamily:
         return max(modes[1 if self.bouts else 0 :], key=lambda one: one.score)
 
     @property
@@ -143,7 +141,7 @@ class ClassAnswers:
         rough = step if given is not None or not fine_enough else 2 * step
         counts: dict[str, Array] = {}
         who = {name: who for p in self.patterns for name in p.annotators} if slips else who
-        modes: list[Mode] = []
+        modes: list[FittedFamily] = []
         for turn in range(_TURNS if slips else 1):
             try:
                 sheets = self._sheets(who, rough)
@@ -161,11 +159,10 @@ class ClassAnswers:
                 break
             who = after
         families = () if given is not None else self._explored(sheets, modes, rng, integrated)
-        best = max((each.mode for each in families), key=lambda one: one.score, default=None)
+        best = max(families, key=lambda one: one.score, default=None)
         likeliest = given or best.renewal  # type: ignore[union-attr]
-        log_likelihood = (
-            max(each.mode.log_likelihood for each in families) if given is None else sheets.log_likelihood(given)
-        )
+        log_likelihood = max((each.log_likelihood for each in families), default=0.0)
+        log_likelihood = log_likelihood if given is None else sheets.log_likelihood(given)
         calibration = self.calibration
         if calibration is None and any(p.frames is not None for p in self.patterns):
             calibration = self._calibrated(sheets.ready, likeliest, who)
@@ -190,7 +187,7 @@ class ClassAnswers:
             if moved:
                 same = slice(None) if len(moved[0]) == thetas.shape[1] else slice(1)
                 thetas[:, same] += np.array(moved)[which][:, same]
-            family = self._family(step, each.mode.family.stages)
+            family = self._family(step, each.family.stages)
             nodes.append([(family.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
         # every node meets every belief in the scores, each as likely
         nodes = [
@@ -203,7 +200,7 @@ class ClassAnswers:
         p_values: dict[str, float] = {}
         if families and integrated:
             chosen = families[int(shares.argmax())]
-            processes = [chosen.mode.family.renewal(theta) for theta in chosen.strata(5)[0]]
+            processes = [chosen.family.renewal(theta) for theta in chosen.strata(5)[0]]
             p_values = check(self.patterns, who, processes, self.order, rng)
         process = Uncertain(members, np.array(weights))
         return ClassPosterior(
@@ -211,15 +208,14 @@ class ClassAnswers:
         )
 
     def _explored(
-        self, sheets: Sheets, modes: Sequence[Mode], rng: np.random.Generator, integrated: bool
-    ) -> tuple[Explored, ...]:
+        self, sheets: Sheets, modes: Sequence[FittedFamily], rng: np.random.Generator, integrated: bool
+    ) -> tuple[FittedFamily, ...]:
         """The families after the answers, or the likeliest process of all."""
         if not integrated:
-            best = self._likeliest(modes)
-            return (Explored(best, best.theta[None], np.ones(1), best.score),)
+            return (self._likeliest(modes),)
         found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
         for many in self._stages[1:]:  # their likely processes are near those of one stage
-            one = Mode(self._family(sheets.ready[0].grid.step, many), found[1].mode.theta, -math.inf)
+            one = FittedFamily.at(self._family(sheets.ready[0].grid.step, many), found[1].theta, -math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
         return tuple(found[1 if self.bouts else 0 :])
 
@@ -377,114 +373,3 @@ def _statistics(counts: Array) -> Array:
         sides = [part[0].sum(axis=0) / part[1].sum(axis=0) for part in
                  ((present[:half], asked[:half]), (present[half:], asked[half:]))]  # fmt: skip
     return np.stack((neighbours, spread, np.abs(sides[0] - sides[1])))
-
-
-#: The segments that one recording is asked about, given its length, whose answers may tell which come next.
-Asking = Callable[[float, Callable[[Array], NDArray[np.bool_]], np.random.Generator], tuple[Array, NDArray[np.bool_]]]
-
-
-def windows(
-    *, segment_length: float, hop: float | None = None, phase: float | None = 0.0, edge: str = "truncate"
-) -> Asking:
-    """Ask about fixed segments, or windows every ``hop`` seconds; a phase of None is drawn for each recording."""
-
-    def ask(length: float, said: Any, rng: np.random.Generator) -> tuple[Array, NDArray[np.bool_]]:
-        begin = rng.uniform(0.0, hop or segment_length) if phase is None else phase
-        starts = window_starts(length, segment_length=segment_length, hop=hop, phase=begin, edge=edge)
-        spans = np.column_stack((np.maximum(starts, 0.0), np.minimum(starts + segment_length, length)))
-        return spans, said(spans)
-
-    return ask
-
-
-def halving(*, segment_length: float, start_length: float) -> Asking:
-    """Ask about segments of the starting length and halve what is present, down to leaves of ``segment_length``."""
-
-    def ask(length: float, said: Any, rng: np.random.Generator) -> tuple[Array, NDArray[np.bool_]]:
-        width, every, answers = start_length, [], []
-        starts = np.arange(math.ceil(length / width * (1 - 1e-9))) * width
-        while len(starts):
-            every.append(np.column_stack((starts, np.minimum(starts + width, length))))
-            answers.append(said(every[-1]))
-            if width < 1.5 * segment_length:
-                break
-            width /= 2
-            starts = (starts[answers[-1], None] + [0.0, width]).ravel()
-            starts = starts[starts < length * (1 - 1e-9)]
-        return np.concatenate(every), np.concatenate(answers)
-
-    return ask
-
-
-def expected_posterior_error(
-    timelines: EventArrays, asking: Asking, *, who: Any, shortest: float, lengths: Lengths | None = None, rng: Any = 0
-) -> dict[str, float]:
-    """What ``infer`` makes of the answers about these recordings (1,000 of them if there are more): known events are
-    asked about, the answers go to :meth:`ClassAnswers.posterior`, and what it says is held against the events.
-
-    Seconds per recording: wrong label if each moment gets its likelier one, and if present answers are painted; what is
-    event, what the posterior expects of it, and what is painted; and how many recordings were tried.
-
-    Parameters
-    ----------
-    asking : the segments of a recording.
-    who : who answers.
-    lengths : the law of event lengths that is known; left out, that of the events, those that ends cut as censored.
-    shortest : seconds of the shortest segment, for the step.
-
-    Notes
-    -----
-    Where recordings are so long that all together would take more than 100,000 steps, their beginnings stand for them.
-    """
-    names = ("posterior_wrong_time", "painted_wrong_time", "posterior_seconds", "painted_seconds", "event_seconds")
-    errors = ("posterior_wrong_time_se", "posterior_seconds_se")
-    generator, who = np.random.default_rng(rng), AnswerModels.of(annotator=who)
-    parts = who.parts(NODES)
-    if len(timelines.bounds) == 0:
-        return {**dict.fromkeys((*names, *errors), math.nan), "n_tried": 0}
-    law = lengths_of_truncated_events(timelines) if lengths is None else lengths
-    step = choose_step(np.array([[0.0, shortest]]), law, who.seconds)
-    most = min(_MOST_TRIED, len(timelines))
-    asked, truths = [], []
-    for r in np.sort(generator.choice(len(timelines), most, replace=False)).tolist():
-        events, length = timelines.bounds[timelines.starts[r] : timelines.starts[r + 1]], float(timelines.lengths[r])
-        heard = min(length, max(_TRIED_STEPS * step / most, 3 * shortest))
-        events = np.clip(events[events[:, 0] < heard], 0.0, heard)
-        part = parts[generator.integers(len(parts))]
-
-        def said(spans: Array, events: Array = events, part: Part = part) -> NDArray[np.bool_]:
-            met = np.zeros(len(spans), np.bool_)
-            if len(events):
-                met[:] = part.rule.is_present(event=events[None, :], segment=spans[:, None]).any(axis=1)
-            return np.asarray(generator.random(len(spans)) < np.where(met, part.high, part.low))
-
-        spans, present = asking(heard, said, generator)
-        order = np.lexsort((spans[:, 1], spans[:, 0]))
-        asked.append((f"{r}", spans[order], present[order].astype(np.float64), ("",) * len(spans), heard))
-        truths.append((events, length / heard))
-    with threads(None) as pool:
-        places = {name: k for k, (name, *_) in enumerate(asked)}
-        known = ClassAnswers("event", AnswerPattern.grouped(asked), places, step, pool, law).posterior(
-            who.with_noise(max(who.low, _LEAST_SLIPS), max(1 - who.high, _LEAST_SLIPS)), draws=2, rng=generator,
-            integrated=False,
-        )  # fmt: skip
-    rows = []
-    for one, (events, scale) in zip(known.recordings, truths):
-        width, held = np.diff(one.edges), np.diff(covered(events, one.edges))
-        paint = _painted((one.edges[1:] + one.edges[:-1]) / 2, one.segments, one.present)
-        wrongs = [np.where(label, width - held, held).sum() for label in (one.active > 0.5, paint)]
-        rows.append(scale * np.array([*wrongs, one.event_seconds, width @ paint, held.sum()]))
-    table = np.array(rows)
-    error = table.std(axis=0, ddof=min(1, most - 1)) / math.sqrt(most)
-    values = zip((*names, *errors), (*table.mean(axis=0).tolist(), float(error[0]), float(error[2])))
-    return {**dict(values), "n_tried": most}
-
-
-def _painted(middles: Array, segments: Array, present: Array) -> NDArray[np.bool_]:
-    """Which moments are painted: those in a present segment, of the shortest that were asked there."""
-    label = np.zeros(len(middles), np.bool_)
-    widths = np.round(segments[:, 1] - segments[:, 0], 9)
-    for width in sorted(set(widths.tolist()), reverse=True):
-        absent, painted = (contains(merge(segments[(widths == width) & (present == k)]), middles) for k in (0.0, 1.0))
-        label = painted | (label & ~absent)
-    return label

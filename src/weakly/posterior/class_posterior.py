@@ -25,7 +25,7 @@ from ..model.answer_model import AnswerModels
 from ..model.intervals import duration, merge
 from .chain import Posterior
 from .detector import Calibration
-from .fitting import AnswerPattern, Explored, slip_interval
+from .fitting import AnswerPattern, FittedFamily, slip_interval
 from .renewal import Array, Uncertain
 
 #: The criteria that stand for an unknown one.
@@ -74,7 +74,7 @@ class ClassPosterior:
     label: str
     renewal: Uncertain
     annotator: Any
-    families: tuple[Explored, ...]  # of processes, that of gaps of one kind first; none: the process was given
+    families: tuple[FittedFamily, ...]  # of processes, that of gaps of one kind first; none: the process was given
     recordings: tuple[RecordingPosterior, ...]
     log_likelihood: float
     slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
@@ -89,7 +89,7 @@ class ClassPosterior:
     def bayes_factor(self) -> float | None:
         """The logarithm of the Bayes factor, bouts against gaps of one kind; None where not both were tried."""
         logs = [each.log_evidence for each in self.families]
-        if len(logs) < 2 or self.families[0].mode.family.stages:
+        if len(logs) < 2 or self.families[0].family.stages:
             return None
         return float(np.logaddexp.reduce(logs[1:]) - math.log(len(logs) - 1) - logs[0])
 
@@ -103,7 +103,7 @@ class ClassPosterior:
     @property
     def law_given(self) -> bool:
         """Whether the law of lengths was given."""
-        return not self.families or self.families[0].mode.family.lengths is not None
+        return not self.families or self.families[0].family.lengths is not None
 
     @cached_property
     def totals(self) -> dict[str, Array]:
@@ -116,7 +116,7 @@ class ClassPosterior:
         gaps expected half or twice as long."""
         medians = []
         for row, each in zip(self.totals["n_events"], self.families):
-            family = each.mode.family
+            family = each.family
             if not family.stages:
                 continue
             nodes, parts = each.strata(strata_of(len(row)))
@@ -150,7 +150,7 @@ class ClassPosterior:
     @property
     def bunching_unknown(self) -> bool:
         """Whether it is the gaps within bouts that leave the number of events open."""
-        if self.identified or not any(each.mode.family.stages for each in self.families):
+        if self.identified or not any(each.family.stages for each in self.families):
             return False
         low, high = self.overall["n_events_ci"]
         plain = math.inf if self.bayes_factor is None else float(np.diff(self.family_interval("n_events", 0))[0])
@@ -255,7 +255,7 @@ class ClassPosterior:
     def estimates(self) -> list[dict[str, Any]]:
         """Rate, law of lengths and bouts, given or estimated: value, interval, and whether the answers identify it."""
         law, rows = self.renewal.lengths, []
-        bouts = [each for each in self.families if each.mode.family.stages]
+        bouts = [each for each in self.families if each.family.stages]
         kept = [each for each, is_kept in zip(self.families, self.kept) if is_kept]
         for name, value, given, function, families in (
             ("event_rate", self.renewal.event_rate, not self.families, lambda r: r.event_rate, kept),
@@ -277,20 +277,16 @@ class ClassPosterior:
         none, c = (np.nan, np.nan), self.calibration
         if c is not None:
             how = "given" if c.covariance is None else "estimated"
+            numbers = {"score_temper": c.temper, "log_answers_given_scores": c.log_likelihood,
+                       "log_answers_without_scores": c.uncalibrated}  # fmt: skip
             sure = c.interval(0)[0] > 0 or how == "given"
             rows.append(estimate(self.label, "score_scale", c.scale, c.interval(0), how, sure))
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
-            for name, value in (
-                ("score_temper", c.temper),
-                ("log_answers_given_scores", c.log_likelihood),
-                ("log_answers_without_scores", c.uncalibrated),
-            ):
-                if how == "estimated":
-                    rows.append(estimate(self.label, name, value, none, how, True))
-        factor = self.bayes_factor
-        if factor is not None:
-            sure = abs(factor) > EXCLUDED
-            rows.append(estimate(self.label, "bouts_log_bayes_factor", factor, none, "estimated", sure))
+            for name, value in numbers.items() if how == "estimated" else ():
+                rows.append(estimate(self.label, name, value, none, how, True))
+        if (factor := self.bayes_factor) is not None:
+            name, sure = "bouts_log_bayes_factor", abs(factor) > EXCLUDED
+            rows.append(estimate(self.label, name, factor, none, "estimated", sure))
         return rows
 
     @property
@@ -315,12 +311,12 @@ def estimate(
     return {"label": label, "quantity": quantity, "value": value, "ci": ci, "how": how, "identified": identified}
 
 
-def shares_of(families: Sequence[Explored]) -> Array:
+def shares_of(families: Sequence[FittedFamily]) -> Array:
     """How likely each family is: gaps of one kind and of two alike beforehand, and so all stages of the latter."""
     if not families:
         return np.ones(1)
-    many = sum(each.mode.family.stages > 0 for each in families)
-    logs = np.array([each.log_evidence - math.log(many if each.mode.family.stages else 1.0) for each in families])
+    many = sum(each.family.stages > 0 for each in families)
+    logs = np.array([each.log_evidence - math.log(many if each.family.stages else 1.0) for each in families])
     shares = np.exp(logs - logs.max())
     return np.asarray(shares / shares.sum())
 

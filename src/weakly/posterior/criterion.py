@@ -40,9 +40,9 @@ FRACTIONS = np.linspace(0.0, 1.0, 51)
 LAWS = ("share", "seconds", "either")
 NUMBERS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 ONLY_PRESENT = "the labels list presences only, and without an absent answer nothing shows where presence ends"
-_MOST_RISES = 2000  # items of which is kept how likely they are met
 _SURE = 0.65  # posterior chance from which one hard criterion is taken to serve for all
 _NAN = (math.nan, math.nan)
+_TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # of an interval
 _TELLS = {"presence_criterion": 0.7, "spread": 0.25, "guess_rate": 0.25, "lapse_rate": 0.25}  # widest known interval
 
 
@@ -223,7 +223,6 @@ class CriterionPosterior:
     seconds_ends: law.Array | None = None
     longest: float = 1.0
     log_evidence: float = 0.0
-    rises: dict[tuple[float, float], law.Array] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def prior(cls, event_lengths: ArrayLike = ()) -> CriterionPosterior:
@@ -315,17 +314,11 @@ class CriterionPosterior:
         """How likely the criterion of every law is met at these fractions of events of this length; (laws, items)."""
         if self.seconds is None:
             return law.cdf(self.family, h, self.mean, self.spread)
-        if len(self.rises) > _MOST_RISES:
-            self.rises.clear()
-        items = list(zip(h.tolist(), event_length.tolist()))
-        new = [item for item in dict.fromkeys(items) if item not in self.rises]
-        at, d = np.array(new).reshape(-1, 2).T
-        unmet = np.ones((len(self.mean), len(new)))
-        for middle, reached in ((self.mean, at), (self.seconds, np.minimum(at * d / self.longest, 1.0))):
+        unmet = np.ones((len(self.mean), len(h)))
+        for middle, reached in ((self.mean, h), (self.seconds, np.minimum(h * event_length / self.longest, 1.0))):
             has = ~np.isnan(middle)
-            unmet[has] *= 1 - law.cdf(self.family, reached.copy(), middle[has], self.spread[has])
-        self.rises.update(zip(new, 1 - unmet.T))
-        return np.stack([self.rises[item] for item in items], axis=1) if items else unmet
+            unmet[has] *= 1 - law.cdf(self.family, reached, middle[has], self.spread[has])
+        return np.asarray(1 - unmet)
 
     @property
     def laws(self) -> dict[str, float]:
@@ -338,7 +331,7 @@ class CriterionPosterior:
         kept = {word: getattr(self, word)[mine] for word in ("mean", "spread", "ends", "weights")}
         if self.seconds is not None and self.seconds_ends is not None:
             kept |= {"seconds": self.seconds[mine], "seconds_ends": self.seconds_ends[mine]}
-        return replace(self, **(kept | {"weights": kept["weights"] / kept["weights"].sum(), "rises": {}}))
+        return replace(self, **(kept | {"weights": kept["weights"] / kept["weights"].sum()}))
 
     def _is(self, name: str) -> Bools:
         share = ~np.isnan(self.mean)
@@ -394,13 +387,11 @@ class CriterionPosterior:
         }  # fmt: skip
         return float((self.weights * values[name]).sum())
 
-    def interval(self, name: str = "presence_criterion", *, level: float = 0.95) -> tuple[float, float]:
-        """The interval of a number with equal tails; of a fit, that of its spread and rates holds 95 %."""
+    def interval(self, name: str = "presence_criterion") -> tuple[float, float]:
+        """The 95 % interval of a number with equal tails."""
         if self.details is not None and name in self.details.numbers:
-            if level != 0.95:
-                raise InvalidInput(f"level must be 0.95 for the {name} of a fit, got {level:g}")
             return self.details.numbers[name][0], self.details.numbers[name][2]
-        low, high = self.quantiles(name, ((1 - level) / 2, (1 + level) / 2))
+        low, high = self.quantiles(name, _TAILS)
         return low, high
 
     def estimate(self, *, method: str = "law", scale: str = "event") -> CriterionEstimate:
@@ -424,10 +415,6 @@ class CriterionPosterior:
             return unknown(reason, method=method, n=self.n_items, scale=scale)
         fit |= middles | {f"{name}_ci": ends[name] for name in NUMBERS}
         return CriterionEstimate(**fit, identifiable=True, identified=told)
-
-    def annotator(self) -> Annotator:
-        """Who answers like the estimate."""
-        return self.estimate(method="logistic" if self.family == "logistic" else "law").annotator
 
 
 @cache

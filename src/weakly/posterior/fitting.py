@@ -6,7 +6,7 @@ gap: the E step of EM) give the exact gradient of the log-likelihood,
 :math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search finds the mode in a dozen passes
 (:func:`fit`). What is uncertain is then integrated over: nodes are drawn around the mode by a law of Student's and
 weighed by likelihood and prior (:func:`explore`), which also gives the evidence of each family; some of a family's
-nodes (:meth:`Explored.strata`) stand for it in the end.
+nodes (:meth:`FittedFamily.strata`) stand for it in the end.
 
 **Priors.** The logarithm of the (long) gap is wide around four middle lengths (half a typical segment), with a spread
 of 3; that of the short gap is around 1.5 mean lengths with a spread of 1.2; the share of short gaps is uniform; long
@@ -243,26 +243,7 @@ def _log_slopes(up: Renewal, down: Renewal, n: int) -> tuple[Array, Array]:
     return (logs[0][0] - logs[1][0]) / (2 * _H), (logs[0][1] - logs[1][1]) / (2 * _H)
 
 
-@dataclass(frozen=True)
-class Mode:
-    """The likeliest process of a family: parameters, and its log-likelihood with the logarithm of the prior."""
-
-    family: Family
-    theta: Array
-    score: float
-
-    @property
-    def log_likelihood(self) -> float:
-        """Without the prior."""
-        return self.score - self.family.log_prior(self.theta)
-
-    @property
-    def renewal(self) -> Renewal:
-        """The process."""
-        return self.family.renewal(self.theta)
-
-
-def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> Mode:
+def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> FittedFamily:
     """The likeliest process."""
     from scipy.optimize import minimize
 
@@ -279,21 +260,40 @@ def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> Mode:
     low, high = np.transpose(bounds)
     first: Any = np.clip(begin, low, high)
     best = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Mode(family, np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale)
+    return FittedFamily.at(family, np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale)
 
 
 @dataclass(frozen=True)
-class Explored:
-    """A family after the answers: nodes, how likely each is, and the logarithm of the family's evidence."""
+class FittedFamily:
+    """A family after the answers: the parameters of its likeliest process, and their log-likelihood with the logarithm
+    of the prior; nodes (the likeliest alone, before :func:`explore`), how likely each is, and the logarithm of the
+    family's evidence."""
 
-    mode: Mode
+    family: Family
+    theta: Array
+    score: float
     nodes: Array
     weights: Array
     log_evidence: float
 
+    @classmethod
+    def at(cls, family: Family, theta: Array, score: float) -> FittedFamily:
+        """The likeliest process, and no other."""
+        return cls(family, theta, score, theta[None], np.ones(1), score)
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of the likeliest process, without the prior."""
+        return self.score - self.family.log_prior(self.theta)
+
+    @property
+    def renewal(self) -> Renewal:
+        """The likeliest process."""
+        return self.family.renewal(self.theta)
+
     def _at(self, function: Any, q: Array) -> tuple[Array, NDArray[np.int64]]:
         """A function of the process at every node, and the nodes at shares q in its order."""
-        values = np.array([function(self.mode.family.renewal(theta)) for theta in self.nodes])
+        values = np.array([function(self.family.renewal(theta)) for theta in self.nodes])
         order = np.argsort(values, kind="stable")
         summed = np.cumsum(self.weights[order])
         return values, order[np.searchsorted(summed, q * summed[-1])]
@@ -311,8 +311,8 @@ class Explored:
 
 
 def explore(
-    sheets: Sheets, mode: Mode, *, nodes: int, rng: np.random.Generator, near: Explored | None = None
-) -> Explored:
+    sheets: Sheets, mode: FittedFamily, *, nodes: int, rng: np.random.Generator, near: FittedFamily | None = None
+) -> FittedFamily:
     """The posterior of a family by importance sampling from laws of Student's around its mode, with low-discrepancy
     points; where few nodes carry the weight, the law is fitted to them and more are drawn. ``near``: a family with the
     same parameters, whose nodes tell where to begin."""
@@ -339,10 +339,9 @@ def explore(
         flat = share**0.5  # broader than the weights: few of them carry all
         centre, cover = _moments(thetas, flat / flat.sum())
     best = int(values.argmax())
-    if values[best] > mode.score:
-        mode = Mode(family, thetas[best], values[best])
+    theta, score = (thetas[best], values[best]) if values[best] > mode.score else (mode.theta, mode.score)
     log_evidence = float(logs.max() + math.log(weights.mean()))
-    return Explored(mode, thetas[share > 0], share[share > 0], log_evidence)
+    return FittedFamily(family, theta, score, thetas[share > 0], share[share > 0], log_evidence)
 
 
 def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
@@ -360,7 +359,7 @@ def _score(sheets: Sheets, family: Family, theta: Array) -> float:
     return sheets.log_likelihood(family.renewal(theta)) + family.log_prior(theta)
 
 
-def _covariance(sheets: Sheets, mode: Mode) -> Array:
+def _covariance(sheets: Sheets, mode: FittedFamily) -> Array:
     """The inverse of the curvature at the mode; nothing is less certain than before the answers."""
     family, theta = mode.family, mode.theta
     rows = [

@@ -142,14 +142,15 @@ class Groups:
     of: Ints
 
 
-def grouped(h: Array, y: Array, middle: float) -> Groups:
-    """Distinct event fractions, those far from ``middle`` gathered in groups of equal size."""
+def grouped(h: Array, y: Array, middle: float | None = None) -> Groups:
+    """Distinct event fractions in order (ties within TIE are one); those far from ``middle``, where that is told,
+    gathered in groups of equal size."""
     order = np.argsort(h, kind="stable")
     x = h[order]
-    new = np.concatenate(([False], x[1:] > x[:-1] * (1 + 2e-9) + 1e-300))
+    new = np.concatenate(([False], x[1:] > x[:-1] * (1 + 2 * TIE) + 1e-300))
     code = np.cumsum(new)
     count = int(code[-1]) + 1
-    if count > _MANY + 2 * _NEAR:
+    if middle is not None and count > _MANY + 2 * _NEAR:
         first = np.flatnonzero(np.concatenate(([True], new[1:])))
         at = int(np.searchsorted(x[first], middle))
         keep = np.zeros(count, dtype=bool)
@@ -324,10 +325,8 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
     """What an absent and a present answer of each group add to the mean, to first order; the parameters' covariance."""
     best = int(np.argmax(found.value))
     least = 0.15 if found.family == "beta" else 0.04  # a step has no slope
-    at = np.array([found.mean[best], max(found.spread[best], least), found.guess[best], found.hit[best]])
-    at[2], at[3] = max(at[2], 0.01), min(at[3], 0.99)
-
-    p, slope = slopes(found.family, groups.h, at)
+    rates = max(found.guess[best], 0.01), min(found.hit[best], 0.99)
+    p, slope = slopes(found.family, groups.h, np.array([found.mean[best], max(found.spread[best], least), *rates]))
     variance = np.maximum(p * (1 - p), 1e-4)
     information = (slope * (groups.answers / variance)) @ slope.T + np.diag([1e-6, 100.0, SLIPS, SLIPS])
     covariance = np.linalg.inv(information)
@@ -392,16 +391,6 @@ def pooled(groups: Groups, y: Array, unit: Ints, whole: Any) -> tuple[Array, Arr
     return ends[:, 0], ends[:, 1:]
 
 
-def _groups(h: Array, y: Array) -> tuple[Array, ...]:
-    """Distinct event fractions in order (ties within TIE are one), the answers and the presents at each."""
-    order = np.argsort(h, kind="stable")
-    h, y = h[order], y[order]
-    first = np.concatenate(([True], h[1:] > h[:-1] * (1 + 2 * TIE) + 1e-300))
-    begins = np.flatnonzero(first)
-    count = np.diff(np.append(begins, len(h))).astype(np.float64)
-    return h[begins], count, np.add.reduceat(y, begins)
-
-
 def log_likelihood(k: Array, n: Array) -> Array:
     """The binomial log likelihood at its maximum, k of n."""
     safe = np.maximum(n, 1.0)
@@ -428,7 +417,8 @@ class Step:
 
 def step_profile(h: Array, y: Array, *, most: float = 1.0) -> Step:
     """The profile likelihood of a hard criterion on any scale, in O(n log n)."""
-    value, count, presents = _groups(h, y)
+    groups = grouped(h, y)
+    value, count, presents = groups.h, groups.answers, groups.presents
     # Cut i puts the first i distinct fractions below the criterion, which then lies in (value[i - 1], value[i]].
     n0 = np.concatenate(([0.0], np.cumsum(count)))
     k0 = np.concatenate(([0.0], np.cumsum(presents)))

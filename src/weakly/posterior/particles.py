@@ -70,7 +70,8 @@ class SignalPrior(NamedTuple):
 NO_SIGNAL = SignalPrior(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
 
 
-def _logit(p: float) -> float:
+def logit(p: float) -> float:
+    """The log odds of a chance."""
     return float(np.log(p / (1 - p)))
 
 
@@ -78,7 +79,7 @@ def _logit(p: float) -> float:
 #: answers, of how much criteria differ and of the seconds that are enough not even the order of magnitude is known:
 #: between no wrong answer that is ever seen and one in three, from a limit as hard as can be told to a fifth of an
 #: event, from half a second to no such limit. Who guesses seldom seldom lapses.
-MEDIAN = np.array([0.0, np.log(0.01), _logit(0.02), _logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(4.0),
+MEDIAN = np.array([0.0, np.log(0.01), logit(0.02), logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(4.0),
                    np.log(0.2), np.log(0.2)])  # fmt: skip
 SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 2.0, 1.0, 1.0])
 _ALIKE = 0.9  # the correlation of guesses and lapses
@@ -297,8 +298,8 @@ class ParticlePosterior(TimelinePosterior):
         """The posterior after one more answer."""
         rng = np.random.default_rng(len(self.present) + 1)
         segments, given = np.vstack((self.segments, segment)), np.append(self.present, present)
-        count, numbers, more = self.count, self.numbers, min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
-        starts, ends, own = (np.pad(x, ((0, 0), (0, more))) for x in (self.starts, self.ends, self.own))
+        more = min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
+        arrays = *(np.pad(x, ((0, 0), (0, more))) for x in self._arrays[:3]), self.count, self.numbers
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
         log = self._likelihood(segment, present)
         said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
@@ -322,25 +323,18 @@ class ParticlePosterior(TimelinePosterior):
             total = np.cumsum(weight)
             total[-1] = 1.0
             chosen = np.searchsorted(total, (np.arange(n) + rng.random()) / n)
-            starts, ends, own, numbers = (x[chosen] for x in (starts, ends, own, numbers))
-            count = count[chosen]
+            arrays = tuple(x[chosen] for x in arrays)
             left -= part
-            power = np.ones(len(given))
-            power[-1] = 1 - left
-            scale = np.maximum(0.02 * SPREAD, numbers.std(axis=0))
+            power = np.append(np.ones(len(given) - 1), 1 - left)
+            scale = np.maximum(0.02 * SPREAD, arrays[-1].std(axis=0))
             effort = _EFFORT if part == 1.0 or left > 1e-9 else _MORE * _EFFORT  # few particles became many
-            moved(rng, starts, ends, own, count, numbers, segments, given, power, yes, self.low, self.high,
-                  self.recording_length, prior, self.signal, scale, effort)  # fmt: skip
-            if left > 1e-9:
-                log = kernels.likelihood(
-                    starts, ends, own, count, numbers, segment[0], segment[1], present, self.recording_length
-                )
-        used = max(1, int(count.max()))
-        return replace(
-            self, segments=segments, present=given, starts=starts[:, :used].copy(), ends=ends[:, :used].copy(),
-            own=own[:, :used].copy(), count=count, numbers=numbers, surprise=surprise, spread=spread,
-            foreseen=foreseen, found=found,
-        )  # fmt: skip
+            moved(rng, *arrays, segments, given, power, yes, self.low, self.high, self.recording_length, prior,
+                  self.signal, scale, effort)  # fmt: skip
+            log = kernels.likelihood(*arrays, *segment, present, self.recording_length) if left > 1e-9 else log
+        *events, count, numbers = arrays
+        starts, ends, own = (x[:, : max(1, int(count.max()))].copy() for x in events)
+        return replace(self, segments=segments, present=given, starts=starts, ends=ends, own=own, count=count,
+                       numbers=numbers, surprise=surprise, spread=spread, foreseen=foreseen, found=found)  # fmt: skip
 
     def best(
         self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals
@@ -356,15 +350,11 @@ class ParticlePosterior(TimelinePosterior):
             segments = segments[both < 0.7 * either]
         if len(segments) == 0:
             return np.empty((0, 2)), 0.0
-        cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
-        step = (end - start) / _COARSE
         rng, worlds = np.random.default_rng(len(self.present)), [self.weight]
         chosen: list[int] = []
         most = 0.0
         for _ in range(min(n, len(segments))):
-            gain = np.mean([
-                kernels.gains(*self._arrays, w, segments, start, step, _COARSE, self.recording_length) for w in worlds
-            ], axis=0) / cost  # fmt: skip
+            gain = self.gain(segments, start=start, end=end, share=share, worlds=worlds)
             gain[chosen] = 0.0
             best = int(np.argmax(gain))
             if not gain[best] > 1e-9:
@@ -375,13 +365,15 @@ class ParticlePosterior(TimelinePosterior):
                 worlds = [self._answered(w, segments[best], rng) for w in (worlds if len(chosen) > 1 else worlds * 8)]
         return segments[chosen], most
 
-    def gain(self, segments: Intervals, *, start: float, end: float, share: float) -> Array:
-        """How much each segment is expected to tell about every label from start to end for its cost."""
-        cost = (1 - share) * (segments[:, 1] - segments[:, 0]) + share
-        told = kernels.gains(
-            *self._arrays, self.weight, segments, start, (end - start) / _COARSE, _COARSE, self.recording_length
-        )
-        return np.asarray(told / cost)
+    def gain(
+        self, segments: Intervals, *, start: float, end: float, share: float, worlds: Sequence[Array] = ()
+    ) -> Array:
+        """How much each segment is expected to tell about every label from start to end for its cost; ``worlds``: on
+        average over these weights of the particles."""
+        step, cost = (end - start) / _COARSE, (1 - share) * (segments[:, 1] - segments[:, 0]) + share
+        told = [kernels.gains(*self._arrays, weight, segments, start, step, _COARSE, self.recording_length)
+                for weight in worlds or [self.weight]]  # fmt: skip
+        return np.asarray(np.mean(told, axis=0) / cost)
 
     def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
         present = np.exp(self._likelihood(segment, 1.0))
@@ -474,10 +466,10 @@ def particle_posterior(
     for (a, b), answer in zip(segments.tolist(), present.tolist()):
         mark.update(np.array([a, b, answer]).tobytes())
         marks.append(mark.digest())
-    k = next((k for k in range(len(marks) - 1, -1, -1) if marks[k] in _kept), -1)
-    now = _kept.get(marks[k]) if k >= 0 else None
-    now, k = (_first(low, high, recording_length, expected, signal, n), -1) if now is None else (now, k)
-    for j in range(max(k, 0), len(present)):
+    known = ((k, _kept.get(marks[k])) for k in range(len(marks) - 1, -1, -1))
+    k, now = next(((k, one) for k, one in known if one is not None), (0, None))
+    now = _first(low, high, recording_length, expected, signal, n) if now is None else now
+    for j in range(k, len(present)):
         now = now.update(segments[j], float(present[j]))
         if (j + 1) % MARK == 0:
             _kept[marks[j + 1]] = now

@@ -133,7 +133,8 @@ def infer(
         weights: dict[float, float] = {}
         interval: tuple[float, float] | None = None
         if who is None:
-            if any(law is None or law.longest > _shortest(patterns[name]) for name, law in laws.items()):
+            least = {name: min(np.diff(p.segments, axis=1).min() for p in each) for name, each in patterns.items()}
+            if any(law is None or law.longest > least[name] for name, law in laws.items()):
                 plain, kind = at(0.5), PresenceRule.shorter
                 either = at(0.5)
                 kind, at_criterion[0.5] = (
@@ -248,10 +249,6 @@ def _left_out(answers: Answers, label: str) -> bool:
             beside = one[near & (other == present)]
             table[present] += (np.isnan(beside).sum(), (~np.isnan(beside)).sum())
     return bool(fisher_exact(table)[1] < 0.01)
-
-
-def _shortest(patterns: Sequence[AnswerPattern]) -> float:
-    return float(min(np.diff(p.segments, axis=1).min() for p in patterns))
 
 
 def _law(event_length: Any, label: str, known: Mapping[str, float]) -> Lengths | None:

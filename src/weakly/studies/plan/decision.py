@@ -89,7 +89,13 @@ def choose(
     if enough or meeting:
         free = (enough or trivial)[0]
         return Choice(free, (), bool(enough), free.method)
-    return Choice(_nearest(affordable, wanted), (), False, "target")
+
+    def missing(row: MethodOutcome) -> float:  # the largest share of a target
+        return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
+
+    least = min(map(missing, affordable))
+    near = practical([row for row in affordable if missing(row) <= least + 1e-12])
+    return Choice(undominated(min(near, key=PRICE), near), (), False, "target")
 
 
 def verdict(row: MethodOutcome, task: LabelingProblem, free: MethodOutcome) -> str:
@@ -192,17 +198,6 @@ def beats(row: MethodOutcome, free: MethodOutcome) -> bool:
 def practical(rows: list[MethodOutcome]) -> list[MethodOutcome]:
     """Those that people bear, or all where none is."""
     return [row for row in rows if row.is_practical] or rows
-
-
-def _nearest(rows: list[MethodOutcome], wanted: tuple[Condition, ...]) -> MethodOutcome:
-    """The row that misses the targets by the smallest share of them; of those as near, a practical and cheap one."""
-
-    def missing(row: MethodOutcome) -> float:
-        return max(max(each.shortfall(row), 0.0) / max(abs(each.value), 1e-9) for each in wanted)
-
-    least = min(map(missing, rows))
-    near = practical([row for row in rows if missing(row) <= least + 1e-12])
-    return undominated(min(near, key=PRICE), near)
 
 
 def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
@@ -315,7 +310,7 @@ def _contributions(task: LabelingProblem, row: MethodOutcome) -> Floats:
     assert isinstance(design, Placed)
     part = SingleEventModel(model.lengths, model.longest).measure(design, task.answers_of(design))
     times = np.round(part.weight * model.lengths.notes.get("n", len(part.weight))).astype(int).clip(1)
-    return task.n_events * np.repeat(contributions(part), times, axis=0)
+    return task.n_events * np.repeat(contributions(part.raw, part.base), times, axis=0)
 
 
 def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
@@ -334,20 +329,16 @@ def contenders(rows: list[MethodOutcome], most: int) -> list[MethodOutcome]:
 def _choose(sums: Floats, n: int, cost: Floats, noise: Floats, slight: float) -> Any:
     """The choice of the house on the sums of every resample of n units (rows): find 90 %, least wrong time, cheapest of
     what is as good; so many seconds are slight."""
-    wrong, usable = sums[..., _WRONG] / n, _usable(sums)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
+    wrong, usable = sums[..., _WRONG] / n, found >= FOUND - 1e-9
+    # where none finds 90 %, those that find nearly as many as any
+    usable |= ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True))
     least = np.where(usable, wrong, np.inf).argmin(axis=1)
     best = np.take_along_axis(wrong, least[:, None], axis=1)
     margin = np.maximum(np.maximum(EQUAL * best, slight), noise[least])
     equal = usable & (wrong - best <= margin + 1e-12)
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
-
-
-def _usable(sums: Floats) -> NDArray[np.bool_]:
-    """Which ways find 90 % of events or, where none does, nearly as many as any."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.nan_to_num(sums[..., _FOUND] / sums[..., _EVENTS])
-    usable = found >= FOUND - 1e-9
-    return np.asarray(usable | ~usable.any(axis=1, keepdims=True) & (found >= 0.95 * found.max(axis=1, keepdims=True)))
 
 
 def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> NDArray[np.int64]:
@@ -373,6 +364,8 @@ def how_sure(
     held to (``limits``) on which it was seen; of a choice that wrong time did not rule (``ruled``) only the limits are
     judged, and no other pilot's choice is known. A word that is the same for all units has no band.
     """
+    from scipy.special import betaincinv
+
     if not picked.asks or not picked.design.same_labels.is_placed:
         return None
     if not task.answers_of(picked.design).is_monotone and not isinstance(picked.design, Placed):
@@ -398,8 +391,10 @@ def how_sure(
         varies = np.sqrt((n - 1) / n * np.sum((each - each.mean()) ** 2))  # the choice does too
         error = float(np.hypot(error, varies))
         low, high = centre - tall * error, centre + tall * error
-        if word == "event_recall":  # where all were found, the next may still be lost
-            low, high = _widened(low, high, there[:, own])
+        if word == "event_recall":  # where all were found, the next may still be lost: Jeffreys' limits at least
+            found, lost = there[:, own, _FOUND].sum(), (there[:, own, _EVENTS] - there[:, own, _FOUND]).sum()
+            low = min(low, float(betaincinv(found + 0.5, lost + 0.5, 0.05)) if found > 0 else 0.0)
+            high = max(high, float(betaincinv(found + 0.5, lost + 0.5, 0.95)) if lost > 1e-9 else 1.0)
         if word != "wrong_time":
             centre, low, high = (float(np.clip(each, 0.0, 1.0)) for each in (centre, low, high))
         made[word] = centre
@@ -452,16 +447,6 @@ def _promise(held: Floats, word: str) -> tuple[float, float, float]:
     weight = held[:, _OVERLAP] if held[:, _OVERLAP].any() else below
     count = float(weight.sum() ** 2 / np.sum(weight**2))
     return value, error, float(stdtrit(max(count / _TAILS.get(word, 2), 1.0), 0.95))
-
-
-def _widened(low: float, high: float, part: Floats) -> tuple[float, float]:
-    """At least as wide as Jeffreys' limits of so many events found out of so many."""
-    from scipy.special import betaincinv
-
-    found, lost = part[:, _FOUND].sum(), (part[:, _EVENTS] - part[:, _FOUND]).sum()
-    least = betaincinv(found + 0.5, lost + 0.5, 0.05) if found > 0 else 0.0
-    most = betaincinv(found + 0.5, lost + 0.5, 0.95) if lost > 1e-9 else 1.0
-    return min(low, float(least)), max(high, float(most))
 
 
 def _said(made: dict[str, Any], unit: str, doubts: list[Condition], ruled: bool) -> str:

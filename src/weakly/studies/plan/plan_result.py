@@ -12,11 +12,8 @@ from ...base import plot
 from ...base.report import Number, Report, Result
 from ...base.results import Finding, format_length, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
-from ...methods.bisection import Bisection
-from ...methods.fixed import Fixed, Oracle, Placed
-from ...methods.model import SingleEventModel, some_recordings
+from ...methods.fixed import Fixed, Oracle
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
-from ...posterior.class_answers import expected_posterior_error, halving, windows
 from ...theory.costs import break_even_events, break_even_overestimation
 from .summary import notes
 
@@ -62,8 +59,7 @@ class Plan(Result):
     choice in sentences. ``recommended`` is its :class:`MethodOutcome`, ``equal_range`` the
     segment lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets
     can be met. ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay
-    to follow them, ``by_criterion`` what other criteria would change where none was given, ``posterior`` (where it
-    was asked for) what :func:`weakly.infer` makes of the answers of each row, in seconds per recording. The words of
+    to follow them, ``by_criterion`` what other criteria would change where none was given. The words of
     ``recommended`` are attributes of the plan too.
     """
 
@@ -88,7 +84,6 @@ class Plan(Result):
     example: dict[str, Any]
     task: LabelingProblem = field(repr=False, compare=False)
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
-    posterior: tuple[dict[str, Any], ...] = ()
 
     overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
     recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
@@ -186,7 +181,7 @@ class Plan(Result):
             "answer", "verdict", "choices", "assumed", "details", "recommended", "reachable", "equal_range",
             "objective", "rows", "curve", "sensitivity",
             "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
-            "settings", "posterior",
+            "settings",
         )  # fmt: skip
         return dict(to_jsonable({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
 
@@ -251,9 +246,6 @@ class Plan(Result):
         heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
         report.table(self.brief(), heads=heads, chosen=0)
         report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
-        if self.posterior:
-            report.heading("What inference makes of the same answers").table(posterior_table(self))
-            report.text("Seconds per recording; inferred by weakly infer, the law of event lengths known, rates not.")
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
         if self.uncertainty and self.uncertainty["words"] not in self.details:
@@ -288,7 +280,6 @@ class Plan(Result):
         return {"methods": self.to_frame(), "frontier": self.frontier()}
 
 
-_RECORDINGS, _MOST = 100, 1000  # drawn ones, and those of a pilot
 CAPTIONS = {
     "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
     "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
@@ -383,44 +374,3 @@ def break_even_words(plan: Plan) -> list[str]:
         f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} queries would do; the "
         f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]
-
-
-def posterior_rows(task: LabelingProblem, rows: list[MethodOutcome]) -> tuple[dict[str, Any], ...]:
-    """For each row of a kind that can be worked out: wrong time and event time, by posterior and painted, all classes.
-
-    The law of event lengths, who answers and the answers are known to the posterior; rates it estimates.
-    """
-    made = []
-    for row in rows:
-        width, design = row.segment_length, row.design
-        if isinstance(design, Placed) and width is not None:
-            asking = windows(segment_length=width, hop=row.hop)
-        elif isinstance(design, Bisection) and width is not None:
-            asking = halving(segment_length=width, start_length=design.start_length or width)
-        else:
-            continue
-        found = []
-        for model in (task.model.only(label) for label in task.labels):
-            law = model.lengths if isinstance(model, SingleEventModel) else None
-            lines = some_recordings(model, _RECORDINGS, _MOST)
-            found.append(expected_posterior_error(lines, asking, who=task.criteria, lengths=law, shortest=width, rng=0))
-        total = {name: sum(each[name] for each in found) for name in found[0] if not name.endswith(("_se", "_tried"))}
-        errors = {name: float(np.hypot.reduce([each[name] for each in found])) for name in found[0] if "_se" in name}
-        made.append({"name": row.name, "wrong_time": row.wrong_time, **total, **errors, "n_tried": found[0]["n_tried"]})
-    return tuple(made)
-
-
-def posterior_table(plan: Plan) -> pd.DataFrame:
-    """The posterior rows of a plan for people: wrong time painted and inferred, event time painted, inferred, true."""
-    import pandas as pd
-
-    heads = {
-        "way to label": "name",
-        "wrong: painted": "painted_wrong_time",
-        "inferred": "posterior_wrong_time",
-        "+/-": "posterior_wrong_time_se",
-        "event time: painted": "painted_seconds",
-        "inferred ": "posterior_seconds",
-        "true": "event_seconds",
-    }
-    return pd.DataFrame({head: [row[name] for row in plan.posterior] for head, name in heads.items()})

@@ -26,7 +26,7 @@ from ...model.lengths import LengthLike
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
-from .plan_result import Plan, PlanChoice, posterior_rows
+from .plan_result import Plan, PlanChoice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,6 @@ def plan(
     family: str | None = None,
     segment_length: float | Sequence[float] | None = None,
     tools: str | Sequence[str] | None = None,
-    posterior: bool = False,
 ) -> Plan:
     r"""How to label, how good the labels will be and what they cost: a :class:`Plan`; its ``answer`` says it in words.
 
@@ -90,8 +89,6 @@ def plan(
     tools : what is recommended must be possible in one of these: audacity, raven, labelstudio, birdnet, any.
     label : one class of the pilot; left out, all of them in one pass.
     family : a scipy family to fit to the pilot's event lengths, ``lognorm`` for example; left out, as observed.
-    posterior : whether to work out, for some seconds per row, what :func:`weakly.infer` makes of the same answers:
-        ``plan.posterior`` holds wrong time and event time of posterior and painted labels side by side.
 
     Notes
     -----
@@ -125,7 +122,9 @@ def plan(
     price = cost or Cost()
     if not isinstance(price, Cost):
         raise InvalidInput(f"cost must be a Cost, such as Cost(per_hour=20, currency='EUR'), got {cost!r}")
-    ways, usable = _ways(methods, price), _tools(tools)
+    named = tools.split(",") if isinstance(tools, str) else tools or ()
+    usable = tuple(choice("tools", str(each).strip(), TOOLS) for each in named)
+    ways, usable = _ways(methods, price), () if "any" in usable else usable
     brief = WorkSpec.of(
         recording_length=recording_length, n_events=n_events, event_rate=event_rate, total_hours=total_hours
     )
@@ -136,8 +135,9 @@ def plan(
     pool, best = _candidates(task, ways, wanted, limit)
     pool += [row for row in own if row.design not in {each.design for each in pool}]
     if not any(row.asks for row in pool):
-        named = ", ".join(task.methods)
-        raise InvalidInput(f"methods {named} leave no way that can be worked out here; allow fixed as well")
+        raise InvalidInput(
+            f"methods {', '.join(task.methods)} leave no way that can be worked out here; allow fixed as well"
+        )
     is_sample = pilot is None and np.ndim(cast(Any, event_length)) == 1
     spread = PilotVariation.of(task, pool) if pilot is not None or is_sample else None
     noise = None if spread is None or pilot is None else spread.margin
@@ -157,7 +157,13 @@ def plan(
     ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
     by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]
     settings = _settings(task, brief, pilot, label, wanted, limit, objective)
-    choices = _choices(task, picked, picks, own, free(pool), label)
+    ordered = sorted(
+        ((role, picks[role].row) for role in ROLES if role in picks), key=lambda each: each[1] != picked.row
+    )
+    choices = [
+        PlanChoice(role, row, verdict(row, task, free(pool)), _command(row.design, label))
+        for role, row in [*ordered, *(("yours", row) for row in own)]
+    ]
     rows = _shown(task, ways, pool, picked, best, [each.row for each in choices])
     made = Plan(
         answer="",
@@ -183,7 +189,6 @@ def plan(
         example=example(task, [picked.row, *(each.row for each in choices)], pilot),
         task=task,
         pool=tuple(pool),
-        posterior=posterior_rows(task, rows) if posterior else (),
     )
     warned = [*(pilot.warnings if pilot is not None else ()), *summary.warnings(task, picked.row)]
     return replace(
@@ -197,13 +202,6 @@ def plan(
 Ways = tuple[type[Method] | Method, ...]
 
 
-def _tools(tools: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The tools that may be used; none where all may."""
-    given = [] if tools is None else tools.split(",") if isinstance(tools, str) else list(tools)
-    told = tuple(choice("tools", str(each).strip(), TOOLS) for each in given)
-    return () if "any" in told else told
-
-
 def _own(task: LabelingProblem, segment_length: float | Sequence[float] | None) -> list[MethodOutcome]:
     """Fixed segments of the lengths that the user asks about."""
     if segment_length is None:
@@ -214,19 +212,6 @@ def _own(task: LabelingProblem, segment_length: float | Sequence[float] | None) 
             f"segment_length must be at most the longest recording, {task.model.longest:g} s, got {lengths.max():g} s"
         )
     return Fixed.at_lengths(task, [float(each) for each in lengths])
-
-
-def _choices(
-    task: LabelingProblem, picked: Choice, picks: dict[str, Choice], own: list[MethodOutcome], nobody: MethodOutcome,
-    label: str | None,
-) -> list[PlanChoice]:  # fmt: skip
-    """The choices with their commands, the recommended one first."""
-    rows = [(role, picks[role].row) for role in ROLES if role in picks]
-    rows.sort(key=lambda each: each[1] != picked.row)
-    return [
-        PlanChoice(role, row, verdict(row, task, nobody), _command(row.design, label))
-        for role, row in [*rows, *(("yours", row) for row in own)]
-    ]
 
 
 def _command(design: Method, label: str | None) -> str:
@@ -301,20 +286,12 @@ def _on_the_edge(
         ladder = sorted((row for row in rows if type(row.design) is kind and row.length), key=lambda row: row.length)
         for test in tests:
             for below, above in [pair for pair in pairwise(ladder) if test(pair[0]) != test(pair[1])][:6]:
-                extra += _zoom(task, kind, below, above, test)
+                for _ in range(3):
+                    made = kind.at_lengths(task, np.geomspace(below.length, above.length, 8)[1:-1].tolist())
+                    extra += [row for row in made if test(row)]
+                    pairs = pairwise([below, *made, above])
+                    below, above = next(pair for pair in pairs if test(pair[0]) != test(pair[1]))
     return extra
-
-
-def _zoom(
-    task: LabelingProblem, kind: type[Method], below: MethodOutcome, above: MethodOutcome,
-    test: Callable[[MethodOutcome], bool],
-) -> list[MethodOutcome]:  # fmt: skip
-    passed: list[MethodOutcome] = []
-    for _ in range(3):
-        made = kind.at_lengths(task, np.geomspace(below.length, above.length, 8)[1:-1].tolist())
-        passed += [row for row in made if test(row)]
-        below, above = next(pair for pair in pairwise([below, *made, above]) if test(pair[0]) != test(pair[1]))
-    return passed
 
 
 def _elsewhere(task: LabelingProblem, rule: str, ways: Ways, asked: dict[str, Any]) -> list[dict[str, Any]]:

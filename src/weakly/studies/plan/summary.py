@@ -311,8 +311,8 @@ def _remedy(plan: Plan, budget: float | None) -> str:
     parts, task, nobody = [], plan.task, free(plan.pool)
     good = [row for row in plan.pool if row.asks and row.is_practical and beats(row, nobody)]
     if budget is not None and (dearer := [row for row in good if row.finds and row.cost > budget]):
-        best = min(dearer, key=lambda row: row.cost)
-        parts.append(f"{task.cost.words(best.cost)}: {best.name} would leave {seconds(best.wrong_time)}")
+        least = min(dearer, key=lambda row: row.cost)
+        parts.append(f"{task.cost.words(least.cost)}: {least.name} would leave {seconds(least.wrong_time)}")
     others = {name for name, kind in METHODS.items() if kind.planned == "always" and kind.tools and kind.by_name
               and not kind.is_plain and not kind.is_strong}  # fmt: skip
     if missing := [name for name in METHODS if name in others and name not in plan.settings["methods"]]:
@@ -324,25 +324,19 @@ def _remedy(plan: Plan, budget: float | None) -> str:
         and each["presence_criterion"] < task.criteria.range[0] - 1e-9
     ]  # fmt: skip
     if finer:
-        rule = finer[-1]
+        best = finer[-1]
         parts.append(
-            f"a finer rule: if annotators answered present from {percent(rule['presence_criterion'])} of an event on, "
-            f"{seconds(rule['best_segment_length'])} segments would leave {seconds(rule['best_wrong_time'])}"
+            f"a finer rule: if annotators answered present from {percent(best['presence_criterion'])} of an event on, "
+            f"{seconds(best['best_segment_length'])} segments would leave {seconds(best['best_wrong_time'])}"
         )
-    parts += _finer_rule(task)
+    rule = task.criteria.rule
+    if rule is not None and rule == PresenceRule.seconds(need := max(rule.forms[0].seconds, 1e-9)):
+        short = float(task.lengths.partial_moments(need * (1 - 1e-9))[0])  # such events never satisfy it
+        if short >= 0.005:
+            told = f"{percent(short)} of events are shorter than {seconds(need)} and never noticed"
+            parts.append(f"a rule of fewer seconds: {told}")
     parts.append("strong labels (marking where events begin and end)")
     return f"What may help: {'; '.join(parts)}."
-
-
-def _finer_rule(task: LabelingProblem) -> list[str]:
-    """What a rule in seconds leaves out: events that are shorter never satisfy it."""
-    rule = task.criteria.rule
-    if rule is None or rule != PresenceRule.seconds(need := max(rule.forms[0].seconds, 1e-9)):
-        return []
-    short = float(task.lengths.partial_moments(need * (1 - 1e-9))[0])
-    if short < 0.005:
-        return []
-    return [f"a rule of fewer seconds: {percent(short)} of events are shorter than {seconds(need)} and never noticed"]
 
 
 def _equal(plan: Plan) -> list[str]:

@@ -189,15 +189,7 @@ class Campaign:
 
     def next(self) -> Queries:
         """What the method asks now; the queries that wait for an answer are asked again."""
-        found = collect(self.queries, self.answers)
-        known = self.everything()
-        if self.parameters.get("batch") is not None:
-            newest = self.queries[self.queries["round"] == self.queries["round"].max()]
-            if set(newest["query"]) <= set(found.pending):
-                raise InvalidInput(f"{self.folder}: the last round has no answers yet; bring them with weakly answers")
-            answered, asked = set(found.answers.to_frame()["recording"]), set(self.queries["recording"])
-            known = {name: one for name, one in known.items() if name in answered or name not in asked}
-        return queries(known, **self.options())
+        return queries(self.everything(), **self.options())
 
     def take(self, exports: Iterable[str | Path]) -> Collected:
         """The answers so far together with those in the files, which are kept; with what did not fit."""

@@ -24,7 +24,8 @@ from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
 from ...io.soundscape import load_features, log_mel
 from ...methods import METHODS
 from ...methods.base import AnswerHistory, Method, Recording, key, verdict
-from ...methods.change_point import WINDOWS, ChangePoint
+from ...methods.change_point import WINDOWS
+from ...methods.information import Information
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Features, Intervals, merge
@@ -222,8 +223,7 @@ def queries(
     segment_length, hop : seconds.
     queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of
         them share.
-    batch : for change points, ask so many recordings at a time; the boundaries of the next batch are those of a model
-        that has learned from the answers so far.
+    batch : of information, the segments of a recording in each round; another name of its queries_per_recording.
     events : strong labels, for the oracle, for calibration items and for pictures.
     features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
         recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
@@ -275,8 +275,11 @@ def queries(
             whole(what, value, most=MOST_SEGMENTS)
     if queries_per_recording is not None and budget is not None:
         raise InvalidInput("give queries_per_recording or budget, not both")
-    if batch is not None and (name != ChangePoint.name or queries_per_recording is None):
-        raise InvalidInput("batch needs method 'change-point' with queries_per_recording")
+    if batch is not None and (name != Information.name or queries_per_recording is not None):
+        rounds = (method if isinstance(method, Method) else METHODS[name]).follows_answers
+        wrong = f"{name} asks {'its own rounds' if rounds else 'all at once'}"
+        wrong = "queries_per_recording says the same" if name == Information.name else wrong
+        raise InvalidInput(f"batch is the round of method 'information', and {wrong}: leave batch out")
     if segment_length is not None:
         segment_length = float(check("segment_length", segment_length))
     repeats = float(check("event_fraction", repeats, called="repeats"))
