@@ -12,8 +12,9 @@ seconds of the window without an event, a timeline weighs
 times what the signal says (:class:`~.particles.SignalPrior`). Events are kept uncut; what can be heard of one ends
 with the recording, from 0 to ``length``, and an event is as long as it is heard. A segment is satisfied if it holds
 enough of one event: the share of it that is the criterion, which differs from event to event, or so many seconds, what
-is less; of a few events any share, whatever the others need. The answer is present with probability :math:`1 - l` if it is, :math:`g_0` if not. Each answer reweights the
-particles, which are then drawn anew and moved (:func:`move`) by reversible jumps that leave the posterior as it is.
+is less; of a few events any share, whatever the others need. The answer is present with probability :math:`1 - l` if it
+is, :math:`g_0` if not. Each answer reweights the particles, which are then drawn anew and moved (:func:`move`) by
+reversible jumps that leave the posterior as it is.
 """
 
 from __future__ import annotations
