@@ -134,10 +134,15 @@ def test_bits_and_gains_are_their_definitions():
         x = now.numbers[i]
         gamma, guess, lapse = 1 / (1 + np.exp(-x[0])), 0.5 / (1 + np.exp(-x[2])), 0.5 / (1 + np.exp(-x[3]))
         each = (one[i, : now.count[i]] for one in (*now.heard, now.own))
-        met = any(
-            min(b, e) - max(a, s) >= min(np.clip(gamma + np.exp(x[1]) * u, 0.02, 1) * (b - a), np.exp(x[7]))
-            for a, b, u in zip(*each)
-        )
+
+        def need(length, u):  # from 10 on, a share of its own; else that of all, or so many seconds
+            return (
+                max(u - 10, 0.02) * length
+                if u >= 10
+                else min(np.clip(gamma + np.exp(x[1]) * u, 0.02, 1) * length, np.exp(x[7]))
+            )
+
+        met = any(min(b, e) - max(a, s) >= need(b - a, u) for a, b, u in zip(*each))
         return 1 - lapse if met else guess
 
     for j, s in enumerate(onsets):
@@ -559,3 +564,39 @@ def test_signals_in_memory_are_bounded(monkeypatch):
     long = Recording("b", 600.0, features=Features(10 * times, values, "log-mel"))  # alone more than that
     assert signal_of(long) is signal_of(long)
     assert len(change_point._kept) == 1
+
+
+def test_an_event_that_is_harder_to_hear_than_the_others_is_believed():
+    """One event is noticed after 1.8 s, its neighbour after 5.7 s of 8: neither a share nor seconds are common."""
+    events, need = np.array([[3.7, 13.4], [14.2, 22.2]]), np.array([1.8, 5.7])
+    segments = np.array([(a, a + w) for w in (2.5, 3.5, 6.5, 8.0) for a in np.arange(0, 30.001 - w, w / 2)])
+    both = np.minimum(events[:, 1], segments[:, 1:]) - np.maximum(events[:, 0], segments[:, :1])
+    said = (both >= need).any(axis=1).astype(float)
+    known = particle_posterior(segments, said, recording_length=30.0, expected=ParameterPrior.broad(), particles=500)
+    middle = (known.edges[1:] + known.edges[:-1]) / 2
+    assert known.active[(middle > 5) & (middle < 12)].mean() > 0.7
+    assert known.active[(middle > 15) & (middle < 21)].mean() > 0.4  # 0.13 if all events follow one criterion
+
+
+def test_the_wrong_seconds_of_each_particle_and_a_target_that_is_met_nine_times_in_ten():
+    recording, asked = (
+        Recording("a", 30.0),
+        AnswerHistory(np.array([[0.0, 4.0], [2.0, 6.0], [3.0, 9.0]]), np.array([1.0, 0.0, 1.0])),
+    )
+    method = Information(signal=False, wrong_time=1.0)
+    known, part = method.posterior(recording, asked), method.stretches(recording, asked)[0]
+    each = known.wrong_seconds(3.0, 11.0)
+    middle = (known.edges[1:] + known.edges[:-1]) / 2
+    inside, label = (middle > 3) & (middle < 11), known.active > 0.5
+    for i in range(0, len(known.count), 97):
+        spans = zip(known.starts[i, : known.count[i]], known.ends[i, : known.count[i]])
+        truth = np.any([(middle > a) & (middle < b) for a, b in spans], axis=0) if known.count[i] else 0 * label
+        assert each[i] == pytest.approx(0.01 * (truth != label)[inside].sum(), abs=0.05)
+    whole = known.wrong_seconds(0.0, 30.0)
+    assert whole.mean() == pytest.approx(known.wrong_time, abs=1e-3)
+    now = method.state(recording, asked)
+    assert now["likely"] == pytest.approx(now["wrong_time"] + 1.28 * known.wrong_factor * whole.std(), rel=1e-6)
+    near = now | {"wrong_time": 0.9, "event_seconds": 9.0}
+    assert method.is_content(near | {"likely": 1.0}, part)
+    assert not method.is_content(near | {"likely": 1.01}, part)
+    assert Information(signal=False).is_content(near | {"likely": 2.0, "target": 1.0}, part)

@@ -58,6 +58,7 @@ _QUIET = 0.2  # the chance of an event at a moment below which none is expected
 _SUMMARIES = 20_000  # stretches of which numbers are kept in memory
 #: Of the expected event seconds, and of all seconds at most and at least: the expected wrong time at which to stop.
 _SHARE, _CEILING, _FLOOR = 0.1, 0.03, 0.002
+_SURE = 1.28  # standard deviations above what is expected at which a given target is met: nine times in ten
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,9 @@ class Information(Method):
         slip = float((known.value("guess_rate") + known.value("lapse_rate")).mean()) / 2
         told = 1 + slip * np.log2(slip) + (1 - slip) * np.log2(1 - slip)
         left = max(0.0, 2 * max(1.0, n_events) * np.log2(max(wrong, 1e-9) / target) / told)
-        return {"wrong_time": wrong, "target": target, "event_seconds": seconds, "n_events": n_events,
+        spread = known.wrong_factor * float(known.wrong_seconds(part.start, part.end).std())
+        likely = wrong + _SURE * spread * np.sqrt((part.end - part.start) / recording.length)  # stretches add up
+        return {"wrong_time": wrong, "likely": likely, "target": target, "event_seconds": seconds, "n_events": n_events,
                 "answers_left": left, "surprise": known.z, "prior_conflict": known.prior_conflict}  # fmt: skip
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
@@ -326,12 +329,12 @@ class Information(Method):
         return known.gain(np.array([segment]), start=part.start, end=part.end, share=self.query_cost_share).item()
 
     def is_content(self, now: dict[str, float], part: Stretch) -> bool:
-        """Whether a stretch in this state needs no more: its target is met, and half of what is expected is right.
-
-        A generous target would else be met by having found nothing.
+        """Whether a stretch in this state needs no more: its target is met (one that was given with a chance of 90 %),
+        and half of what is expected is right. A generous target would else be met by having found nothing.
         """
         least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
-        return now["wrong_time"] <= min(now["target"], least)
+        given = self.wrong_time is not None
+        return now["likely" if given else "wrong_time"] <= now["target"] and now["wrong_time"] <= least
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """What tells most for its cost in the stretch that needs it most; nothing when all targets are met."""

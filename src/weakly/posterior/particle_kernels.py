@@ -12,8 +12,9 @@ seconds of the window without an event, a timeline weighs
 times what the signal says (:class:`~.particles.SignalPrior`). Events are kept uncut; what can be heard of one ends
 with the recording, from 0 to ``length``, and an event is as long as it is heard. A segment is satisfied if it holds
 enough of one event: the share of it that is the criterion, which differs from event to event, or so many seconds, what
-is less. The answer is present with probability :math:`1 - l` if it is, :math:`g_0` if not. Each answer reweights the
-particles, which are then drawn anew and moved (:func:`move`) by reversible jumps that leave the posterior as it is.
+is less; of a few events any share, whatever the others need. The answer is present with probability :math:`1 - l` if it
+is, :math:`g_0` if not. Each answer reweights the particles, which are then drawn anew and moved (:func:`move`) by
+reversible jumps that leave the posterior as it is.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ MOST = 64  # events of one particle
 FIRST = 0.125  # seconds
 LEAST = 0.05  # seconds of an event whose length may be any
 LEAST_CRITERION = 0.02  # of any event
+ANY = 10.0  # what is added to the criterion of an event that follows no other's
 _UNSEEN = 0.02  # of the events are where the signal shows nothing
 _ROOT_TAU = 2.5066282746310002
 LOG_TWO = 0.6931471805599453
@@ -141,7 +143,10 @@ def timeline(
 
 @leaf
 def enough(d: float, own: float, who: Any) -> Any:
-    """Seconds of an event of this length that are noticed; ``own`` says how its criterion differs from the others'."""
+    """Seconds of an event of this length that are noticed; ``own`` says how its criterion differs from the others', or
+    (from ANY on) what it is."""
+    if own >= ANY:
+        return max(LEAST_CRITERION, own - ANY) * d * (1 - 1e-9)
     return min(min(1.0, max(LEAST_CRITERION, who[0] + who[1] * own)) * d, who[2]) * (1 - 1e-9)
 
 
@@ -276,6 +281,11 @@ def _drawn_length(rng: Any, mu: float, sigma: float, doubt: float, longest: floa
     return max(_SHORTEST, np.exp(mu + sigma * rng.normal()))
 
 
+@leaf
+def _drawn_own(rng: Any, doubt: float) -> Any:
+    return ANY + rng.random() if rng.random() < 0.5 * doubt else rng.normal()
+
+
 @kernel
 def begin(
     rng: Any, x: Any, starts: Any, ends: Any, own: Any, count: Any, doubt: float, low: float, high: float
@@ -303,7 +313,7 @@ def begin(
             ends[i, many] = at
             many += 1
         for k in range(many):
-            own[i, k] = rng.normal()
+            own[i, k] = _drawn_own(rng, doubt)
         count[i] = many
 
 
@@ -388,7 +398,7 @@ def move(
                 a, b = _propose(rng, segments, yes, low, high, mu, sigma, doubt)
                 if many >= room or a >= high or b <= low:
                     continue
-                now = _insert(ta, tb, tc, many, a, b, rng.normal())
+                now = _insert(ta, tb, tc, many, a, b, _drawn_own(rng, doubt))
                 left, right = a, b
                 ratio = -np.log(many + 1.0) - _place(a, b, segments, yes, low, high)
                 ratio -= length_law(b - a, mu, sigma, doubt, longest)
@@ -407,7 +417,7 @@ def move(
                 ratio -= length_law(b - a, mu, sigma, doubt, longest)
                 left, right = min(a, ta[k]), max(b, tb[k])
                 _remove(ta, tb, tc, many, k)
-                now = _insert(ta, tb, tc, many - 1, a, b, rng.normal())
+                now = _insert(ta, tb, tc, many - 1, a, b, _drawn_own(rng, doubt))
             elif kind < 15:  # shift, or one edge
                 # From a length to a 400th of it; or, as one may be far longer than the others, of the window.
                 by = rng.normal() * np.exp((mu if rng.random() < 0.7 else np.log(high - low)) - 6.0 * rng.random())
@@ -434,7 +444,7 @@ def move(
                     if u - left < _SHORTEST or right - v < _SHORTEST or u <= low or v >= high:
                         continue
                     tb[k] = u
-                    now = _insert(ta, tb, tc, many, v, right, rng.normal())
+                    now = _insert(ta, tb, tc, many, v, right, _drawn_own(rng, doubt))
                     ratio = 2 * np.log(right - left) - np.log(2.0)  # one of `many` either way
                 else:
                     if many < 2:
@@ -447,7 +457,10 @@ def move(
                     ratio = np.log(2.0) - 2 * np.log(right - left)
             elif kind < _NUMBER:  # how much of one event is noticed
                 left, right = ta[k], tb[k]
-                tc[k] = 0.8 * tc[k] + 0.6 * rng.normal()  # leaves the normal law as it is
+                if rng.random() < 0.5:
+                    tc[k] = _drawn_own(rng, doubt)
+                else:  # leaves either law as it is
+                    tc[k] = ANY + rng.random() if tc[k] >= ANY else 0.8 * tc[k] + 0.6 * rng.normal()
             else:
                 k = int(rng.random() * free)
                 tx[k] += scale[k] * rng.normal()

@@ -224,7 +224,9 @@ class ParticlePosterior(TimelinePosterior):
         starts, ends = self.heard
         criterion = self.value("presence_criterion")[:, None] + self.value("spread")[:, None] * self.own
         need = np.clip(criterion, LEAST_CRITERION, 1.0) * (ends - starts)
-        return np.asarray(np.minimum(need, self.value("seconds")[:, None]), dtype=np.float64)
+        own = np.maximum(self.own - kernels.ANY, LEAST_CRITERION) * (ends - starts)
+        need = np.where(self.own >= kernels.ANY, own, np.minimum(need, self.value("seconds")[:, None]))
+        return np.asarray(need, dtype=np.float64)
 
     @cached_property
     def edges(self) -> Array:
@@ -238,6 +240,15 @@ class ParticlePosterior(TimelinePosterior):
         share = np.empty(_STEPS + 1)
         kernels.cover(self.starts, self.ends, self.count, self.weight, self.low, step, share)
         return np.clip(share[:_STEPS], 0.0, 1.0)
+
+    def wrong_seconds(self, start: float, end: float) -> Array:
+        """Seconds from start to end that are wrong in each particle, if every step gets its more likely label."""
+        labelled = np.append(0.0, np.cumsum((self.active > 0.5) * np.diff(self.edges)))
+        spans = np.clip(np.stack((self.starts, self.ends)), start, end)
+        spans[:, np.arange(spans.shape[2]) >= self.count[:, None]] = start
+        first, last = np.interp([start, end], self.edges, labelled)
+        shared = np.diff(np.interp(spans, self.edges, labelled), axis=0)[0].sum(axis=1)
+        return np.asarray(last - first + np.diff(spans, axis=0)[0].sum(axis=1) - 2 * shared, dtype=np.float64)
 
     @property
     def n_events(self) -> float:
