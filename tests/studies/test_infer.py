@@ -120,6 +120,11 @@ def test_an_unknown_criterion_widens_the_intervals(world):
     assert b[1] - b[0] > 1.2 * (a[1] - a[0])
     assert not unknown.criterion_known
     assert any("presence criterion was left out" in text for text in unknown.sentences())
+    again = wk.infer(said, event_length="lognorm:s=0.5,scale=0.8825", rng=0, draws=50, step=0.25)
+    before = again.caveats()  # nothing else was read yet
+    assert again.overall is not None
+    assert again.caveats() == before
+    assert again.parts["owl"].overall["n_events_ci"] != again.overall.iloc[0]["n_events_ci"]
 
 
 def test_the_same_numbers_on_any_executor(world):

@@ -210,7 +210,7 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
         "wrong_time": "wrong time\n(s per rec.)",
         "event_recall": "events\nfound",
         "overlap_accuracy": "accuracy\nnear events",
-        "n_queries": "answers",
+        "n_queries": "clips\nto play",
         "hours": "work\n(hours)",
     }
     priced = made.task.cost.currency != "h"

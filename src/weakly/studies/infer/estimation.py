@@ -263,7 +263,9 @@ def _law(event_length: Any, label: str, known: Mapping[str, float]) -> Lengths |
             raise InvalidInput(
                 f"event_length has no entry for {label!r}; there are {', '.join(map(str, event_length))}"
             )
-        return Lengths.of(event_length[label])
+        event_length = event_length[label]
+    if isinstance(event_length, str):
+        return Lengths.parse(event_length)
     return None if event_length is None else Lengths.of(event_length)
 
 

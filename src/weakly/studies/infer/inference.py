@@ -124,13 +124,17 @@ class Inference(Result):
     @cached_property
     def overall(self) -> pd.DataFrame:
         """One row per class: the same over all recordings; an unknown criterion widens the intervals."""
-        rows = [part.overall for part in self.parts.values()]
-        for row in rows if self.alternatives and not self.criterion_known else ():
+        return pd.DataFrame(list(self._totals.values()))
+
+    @cached_property
+    def _totals(self) -> dict[str, dict[str, Any]]:
+        rows = {label: dict(part.overall) for label, part in self.parts.items()}
+        for row in rows.values() if self.alternatives and not self.criterion_known else ():
             others = [parts[row["label"]].overall for parts in (self.alternatives or {}).values()]
             for word in WORDS:
                 lows, highs = zip(*(other[f"{word}_ci"] for other in others))
                 row[f"{word}_ci"] = (min(lows), max(highs))
-        return pd.DataFrame(rows)
+        return rows
 
     @cached_property
     def fit(self) -> PredictiveCheck:
@@ -165,7 +169,7 @@ class Inference(Result):
     def sentences(self) -> list[str]:
         """The answer in words, per class, and what these answers can and cannot tell."""
         said = []
-        for row in self.overall.to_dict("records"):
+        for row in self._totals.values():
             per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
             painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute. The" if clips else "the"
@@ -187,7 +191,7 @@ class Inference(Result):
             if factor is not None and factor > EXCLUDED:
                 said.append(f"{label}: events come in bouts (log Bayes factor {factor:.1f} against independent events)")
             elif factor is not None:
-                (low, high), (few, many) = part.family_interval("n_events", 0), part.overall["n_events_ci"]
+                (low, high), (few, many) = part.family_interval("n_events", 0), self._totals[label]["n_events_ci"]
                 if high - low < 0.8 * (many - few):
                     said.append(f"{label}: if events came independently: {_count(low)} to {_count(high)} events in all")
             for name in sorted(part.slips)[:5]:
@@ -228,9 +232,9 @@ class Inference(Result):
                     f"{len(part.recordings)} are present), not how many or for how long: that rests on the assumed gaps"
                 )
             elif part.bunching_unknown:
-                said.append(f"{label}: {_bunching(part)}")
+                said.append(f"{label}: {_bunching(part, self._totals[label])}")
             if label in self.unasked:
-                said += [f"{label}: {text}" for text in self.unasked[label].sentences(part.overall)]
+                said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
         if self.criterion_weights and self.criterion_ci is None:
             said.append(
                 f"the presence criterion was left out and these answers do not tell it: .5{self._of_what} is assumed, "
@@ -389,7 +393,7 @@ def _span(row: Mapping[Any, Any], per: float = 1.0) -> str:
     return " to ".join(_count(per * end) for end in row["n_events_ci"])
 
 
-def _bunching(part: ClassPosterior) -> str:
+def _bunching(part: ClassPosterior, overall: Mapping[str, Any]) -> str:
     """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
     short, (least, most) = part.renewal.lengths.mean, part.bounds
     ask = "Mark"
@@ -397,7 +401,7 @@ def _bunching(part: ClassPosterior) -> str:
         ask = f"Ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or mark"
     return (
         f"how many events a bout holds cannot be told from {part.clip_words} clips. The number "
-        f"{_count(part.overall['n_events'])} ({_span(part.overall)}) rests on the assumed gap within bouts. {ask} the "
+        f"{_count(overall['n_events'])} ({_span(overall)}) rests on the assumed gap within bouts. {ask} the "
         f"events of a tenth of the recordings. More clips of the same length do not help. Whatever the gaps, the "
         f"answers allow {_count(least)} to {_count(most)} events"
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import plot
 from ...base.report import Number, Report, Result
-from ...base.results import Finding, format_length, percent, seconds, to_jsonable
+from ...base.results import Finding, counted, format_length, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
 from ...methods.fixed import Fixed, Oracle
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
@@ -245,7 +245,7 @@ class Plan(Result):
         unit = self.task.cost.currency
         heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
         report.table(self.brief(), heads=heads, chosen=0)
-        report.text("Wrong time is per recording; queries, listening and cost are for the whole work.", small=True)
+        report.text("Wrong time is per recording; clips, listening and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
         if self.uncertainty and self.uncertainty["words"] not in self.details:
@@ -349,7 +349,7 @@ def _timeline(plan: Plan) -> Figure:
     rows: dict[str, Any] = {"events": (np.array(shown["events"]).reshape(-1, 2), plot.EVENT)}
     for each in shown["rows"][1:]:  # the first is the truth again
         colours = [plot.PRESENT if flag else plot.ABSENT for flag in each["present"]]
-        rows[f"{each['name']}, {each['n_queries']} queries"] = (np.array(each["segments"]), colours)
+        rows[f"{each['name']}, {counted(each['n_queries'], 'clip')}"] = (np.array(each["segments"]), colours)
     return plot.timeline(rows, recording_length=shown["recording_length"]).figure  # type: ignore[return-value]
 
 
@@ -365,12 +365,12 @@ def break_even_words(plan: Plan) -> list[str]:
     even = plan.break_even
     one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
     times = even["overestimation"]
-    limit = f"up to {format_length(times)} times the queries that are needed" if times >= 1 else "not"
+    limit = f"up to {format_length(times)} times the clips that are needed" if times >= 1 else "not"
     return [
         f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
-        f"{eight} events if they take 2, 4 or 8 times the queries that are needed.",
+        f"{eight} events if they take 2, 4 or 8 times the clips that are needed.",
         f"With {format_length(plan.task.n_events)} events per recording they would {limit}.",
-        f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} queries would do; the "
+        f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} clips would do; the "
         f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]

@@ -29,7 +29,7 @@ def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     if not made.asks:
         return said
     said += f", {percent(made.overlap_accuracy)} accuracy near events; {made.n_queries:,.0f} "
-    said += f"{'query' if round(made.n_queries) == 1 else 'queries'}, {hours(made.listened)} of listening"
+    said += f"{'clip' if round(made.n_queries) == 1 else 'clips'} to play, {hours(made.listened)} of listening"
     if made.n_marks:
         said += f", {made.n_marks:,.0f} events marked"
     if task.cost.annotators > 1:
@@ -165,7 +165,7 @@ def details(
         said.append(
             f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
             f"{each['rule']}: {_other(task, each)}, {percent(each['event_recall'])} of events found, "
-            f"{each['n_queries']:,.0f} queries."
+            f"{each['n_queries']:,.0f} clips to play."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
@@ -355,7 +355,7 @@ def _equal(plan: Plan) -> list[str]:
         equal = f"The pilot cannot tell {noun} {from_to(low, high)} apart"
     reason = ""
     if row.design.is_plain and row.n_queries <= min(each.n_queries for each in same) * (1 + 1e-9):
-        reason = "; this length needs the fewest queries"
+        reason = "; this length needs the fewest clips"
     elif row.cost <= min(each.cost for each in same) * (1 + 1e-9):
         reason = "; this length needs the least cost"
     return [f"{equal}{reason}."]
@@ -421,7 +421,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         f"{seconds(task.recording_length)} with {format_length(task.n_events)} {each} each"
         + (f", {task.n_classes} classes asked for in one pass." if task.n_classes > 1 else "."),
         f"How good labels become: {task.model.described}.",
-        f"Cost: {task.cost.description}. A last, shorter segment counts as a query.",
+        f"Cost: {task.cost.description}. A last, shorter segment counts as a clip.",
     ]
     if not criteria.is_noiseless:
         said.append(f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node.")
