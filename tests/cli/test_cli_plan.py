@@ -59,7 +59,7 @@ def test_the_table_breaks_no_number_and_fits(width, monkeypatch, capsys):
     for row in made.rows:
         assert f"{row.n_queries:,.0f}" in table
         assert f"{row.hours:,.0f}" in table or row.hours < 100
-    for head in ("wrong time", "(s per rec.)", "near events", "answers", "(hours)"):
+    for head in ("wrong time", "(s per rec.)", "near events", "to play", "(hours)"):
         assert head in table
 
 
