@@ -23,7 +23,7 @@ from weakly.studies.plan.plan_result import break_even_words
 #: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
 NUMBERS = (
     r": (\d\S*(?: s| hours?)) of wrong time.*?, (all|\S+ % of) events found, (\S+ %) accuracy near events; "
-    r"(\S+) quer(?:y|ies), (.*?) of listening"
+    r"(\S+) clips? to play, (.*?) of listening"
 )
 SHARES = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy")
 
@@ -447,11 +447,11 @@ def false_sentences(made, kw):
         false("practically equal", max(times) > as_good(min(times)) * (1 + 1e-9) + 1e-9)
         false("equal, events lost", row.event_recall >= 0.9 > min(each.event_recall for each in same) + 1e-9)
         false("equal, votes", len({each.votes for each in same}) > 1)
-        if "needs the fewest queries" in said:
+        if "needs the fewest clips" in said:
             false("fewest", any(less(each.n_queries, row.n_queries) for each in same))
         if "needs the least cost" in said:
             false("least cost", any(less(each.cost, row.cost) for each in same))
-    if "fewest queries" in said or "least cost" in said:  # a row of the table that is better, and asks for less
+    if "fewest clips" in said or "least cost" in said:  # a row of the table that is better, and asks for less
         beside = [each for each in made.rows if each.asks and each.method == row.method and each.is_practical]
         beside = [each for each in beside if each in meeting and each.event_recall >= row.event_recall - 1e-9]
         false("fewest in the table", any(
@@ -510,7 +510,7 @@ def false_sentences(made, kw):
     chosen = made.assumptions[0]
     false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
     false("break-even", any(number.startswith("-") for number in re.findall(r"-?\d+\.?\d* events", even)))
-    oracle, *mine = re.search(r"known, (\S+) queries would do; the recommended way asks (\S+)\.", even).groups()
+    oracle, *mine = re.search(r"known, (\S+) clips would do; the recommended way asks (\S+)\.", even).groups()
     false("oracle's queries", f"{Oracle().expected(made.task).n_queries:,.0f}" != oracle)
     false("own queries", [f"{row.n_queries:,.0f}"] != mine)
     if made.classes and "lengths of their own would save less than 5 %" in said:
