@@ -23,7 +23,7 @@ from ..base.errors import InvalidInput, optional
 from ..base.results import atomic_write, counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .formats import Format, losses, per_recording, texts_of
+from .formats import EMPTY, LENGTHS, Format, losses, per_recording, texts_of
 from .plain import rows_of
 from .source import PARQUET, Source, quoted, refused
 from .table import ColumnTable, TextRows, column_values
@@ -259,13 +259,8 @@ def _clean(frame: pd.DataFrame, found: list[str]) -> pd.DataFrame:
 
 def write_textgrid(events: Events, path: Path) -> list[str]:
     """One TextGrid per recording, one tier per class."""
-    found = losses(events, empty=True, lengths=True, extra=("tier",))
     lengths = events.recordings["length"]
-    if lengths.isna().any():
-        found.append(
-            f"that the lengths of {counted(int(lengths.isna().sum()), 'recording')} are unknown: "
-            "the last offset stands for it"
-        )
+    found = losses(events, "label", EMPTY, LENGTHS, "tier", wants="TextGrid")
 
     def text(frame: pd.DataFrame, name: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)
@@ -309,7 +304,7 @@ def read_elan(source: Source) -> TextRows:
 def write_elan(events: Events, path: Path) -> list[str]:
     """One ELAN file per recording, one tier per class; ELAN counts milliseconds."""
     pympi = optional("pympi", extra="elan")
-    found = losses(events, empty=True, extra=("tier",))
+    found = losses(events, "label", EMPTY, "tier")
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)

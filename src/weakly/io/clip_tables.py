@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from . import formats
-from .formats import Format
+from .formats import Format, answer_losses, columns_of, delimited, exact, losses, save
 from .plain import rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
@@ -56,12 +55,12 @@ def write_clips(answers: Answers, path: Path) -> list[str]:
     more = [str(name) for name in frame.columns[8:]]
     names = [*_TIMES, "annotation", "label", "annotator", "seconds", "query", *more]
     shown = ("recording", "onset", "offset", "label", "annotator", "seconds", "query", *more)
-    columns = formats.columns_of(frame, *shown, silent=silent)
+    columns = columns_of(frame, *shown, silent=silent)
     columns.insert(3, said + [""] * len(silent))
     if listing["length"].notna().any():
         names.append("recording_length")
-        columns.append(formats.exact(listing["length"].reindex(columns[0])))
-    formats.save(path, formats.delimited(columns, delimiter=",", names=names))
+        columns.append(exact(listing["length"].reindex(columns[0])))
+    save(path, delimited(columns, delimiter=",", names=names))
     other = [name for name in more if frame[name].dtype.kind in "fiub"]
     return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
 
@@ -138,18 +137,15 @@ def _grid(answers: Answers, path: Path, *, names: Sequence[str], words: tuple[st
     frame = answers.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
     said: dict[tuple[str, str, str], dict[str, str]] = {}
-    keys = zip(
-        formats.texts_of(frame, "recording"), formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset")
-    )
-    twice = 0
+    keys, twice = zip(*columns_of(frame, "recording", "onset", "offset")), 0
     for key, label, value in zip(keys, frame["label"].tolist(), frame["present"].tolist()):
         row = said.setdefault(key, {})
         twice += label in row
         row[label] = words[0] if value == 1 else words[1] if value == 0 else words[2]
     columns = [list(column) for column in zip(*said)] if said else [[], [], []]
     columns += [[row.get(label, words[3]) for row in said.values()] for label in labels]
-    formats.save(path, formats.delimited(columns, delimiter=",", names=[*names, *labels]))
-    found = formats.answer_losses(answers)
+    save(path, delimited(columns, delimiter=",", names=[*names, *labels]))
+    found = answer_losses(answers)
     if twice:
         found.insert(0, f"{counted(twice, 'answer')} about a segment and label that another annotator also answered")
     return found
@@ -159,10 +155,10 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     """Each event is a row, POS for its class and NEG for the others."""
     frame = events.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
-    columns = formats.columns_of(frame, "recording", "onset", "offset")
+    columns = columns_of(frame, "recording", "onset", "offset")
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
-    formats.save(path, formats.delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
-    found = formats.losses(events, empty=False)
+    save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
+    found = losses(events, "label")
     if any(label != label.strip() or label in ("", *_FEWSHOT) for label in labels):
         found.append("labels that are empty, begin or end with a space, or are called like a column")
     return found
@@ -306,7 +302,7 @@ READERS = (
     Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes,
            mark="yes|present|pos|votes"),
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips, read_clips,
-           formats.by_answers(write_clips), write_clips, endings=(".csv",), mark="annotation"),
+           None, write_clips, endings=(".csv",), mark="annotation"),
     Format("query-answers", "answers by the id of a campaign's query (query, answer)",
            lambda s: bool(s.names & {*_QUERY} and s.names & {*_SAID}) and not suited(s.header, "recording"),
            read_by_query, mark="query"),

@@ -13,7 +13,7 @@ import pandas as pd
 from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.events import Events
-from .formats import JSON, Format, Pairs, inexact, json_text, losses, per_recording, save_json, texts_of
+from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, Pairs, json_text, losses, per_recording, save_json, texts_of
 from .source import Source, quoted
 from .table import NUMBERS, ColumnTable, TextRows
 from .times import duration, ending
@@ -139,11 +139,8 @@ def read_jams(source: Source) -> TextRows:
 def write_jams(events: Events, path: Path) -> list[str]:
     """One JAMS file per recording, in the namespace segment_open, one annotation per annotator."""
     lengths = events.recordings["length"]
-    found = losses(events, empty=True, lengths=True, extra=("annotator", "confidence", "namespace"))
-    found += inexact(events.to_frame()["onset"], events.to_frame()["offset"])
-    if lengths.isna().any():
-        n = counted(int(lengths.isna().sum()), "recording")
-        found.append(f"that the lengths of {n} are unknown: JAMS wants one, so it is the last offset")
+    held = ("label", EMPTY, LENGTHS, "annotator", "confidence", "namespace")
+    found = losses(events, *held, wants="JAMS", sums=True)
 
     def text(frame: pd.DataFrame, name: str, _: list[str]) -> Iterator[str]:
         who = texts_of(frame, "annotator")
@@ -274,11 +271,8 @@ _SET, _USER, _RECORDING, _CLIP, _CLIP_NOTE, _SOUND, _NOTE = range(7)  # kinds of
 def write_aoef(events: Events, path: Path) -> list[str]:
     """An annotation set: recordings, one clip each, sound events with a box or an interval, the label as a tag."""
     frame, listing = events.to_frame(), events.recordings
-    found = losses(events, empty=True, lengths=True, extra=("annotator", "low_frequency", "high_frequency"))
-    found = [words for words in found if "were not annotated" not in words]
-    if listing["length"].isna().any():
-        n = counted(int(listing["length"].isna().sum()), "recording")
-        found.append(f"that the lengths of {n} are unknown: AOEF wants one, so it is the last offset")
+    held = ("label", EMPTY, LENGTHS, IDLE, "annotator", "low_frequency", "high_frequency")
+    found = losses(events, *held, wants="AOEF")
 
     def key(kind: int, number_: int) -> str:
         """An identifier for each thing of a kind, the same in every writing of the same events."""
@@ -425,7 +419,7 @@ def read_videos(source: Source) -> TextRows:
 def write_videos(events: Events, path: Path) -> list[str]:
     """One entry per recording with its duration and its segments, as ActivityNet has them."""
     frame, listing = events.to_frame(), events.recordings
-    found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
+    found = losses(events, "label", EMPTY, LENGTHS, "confidence", "subset")
     mine, columns = by_recording(frame, "onset", "offset", "label", "subset", "confidence")
 
     def entries() -> Iterator[tuple[str, Any]]:

@@ -207,8 +207,7 @@ def exact(values: Any) -> list[str]:
 
 def inexact(onset: Any, offset: Any) -> list[str]:
     """What formats of onset and duration lose: the last digit of a few offsets."""
-    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    n = int((ending(onset, duration(onset, offset)) != offset).sum())
+    n = int((ending(onset, duration(onset, offset)) != np.asarray(offset, np.float64)).sum())
     return [f"the last of 16 digits of {counted(n, 'offset')}"] if n else []
 
 
@@ -230,47 +229,58 @@ def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequen
         yield "\n".join(rows) + "\n"
 
 
-def plain_fields(values: Sequence[str], losses: list[str], what: str) -> list[str]:
-    """Texts for formats without quotes: tabs and line ends become spaces, which is reported."""
-    clean = {value: re.sub(r"[\t\r\n\x00]", " ", value) for value in set(values)}
+#: What formats without quotes write for signs that they cannot hold: a pattern, its words, and what is written.
+SPACES = r"[\t\r\n\x00]", "tabs and line ends", " ", "spaces"
+UNDERSCORES = r"\s+", "spaces", "_", "underscores"
+
+
+def plain_fields(values: Sequence[str], losses: list[str], what: str, signs: Sequence[str] = SPACES) -> list[str]:
+    """Texts for formats without quotes, in which some signs are written as others, which is reported."""
+    pattern, told, other, others = signs
+    clean = {value: re.sub(pattern, other, value) for value in set(values)}
     changed = sorted(value for value, text in clean.items() if value != text)
     if changed:
-        losses.append(f"tabs and line ends in {len(changed)} {what} (first {changed[0][:40]!r}), written as spaces")
+        losses.append(f"{told} in {len(changed)} {what} (first {changed[0][:40]!r}), written as {others}")
     return [clean[value] for value in values]
 
 
-def losses(
-    events: Events, *, empty: bool, lengths: bool = False, extra: Sequence[str] = (), label: bool = True
-) -> list[str]:
-    """What a format with these abilities does not hold of the events, in words."""
+#: What formats may hold beside columns: recordings without events, lengths, recordings that were not annotated.
+EMPTY, LENGTHS, IDLE = "@empty", "@lengths", "@idle"
+
+
+def losses(events: Events, *held: str, wants: str = "", sums: bool = False) -> list[str]:
+    """What a format that holds these columns, beside recordings and times, does not hold of the events, in words.
+
+    One that ``wants`` lengths, and so is called, gets the last offset for those not known; ``sums`` has no offsets.
+    """
     found: list[str] = []
-    frame, listing = events.to_frame(), events.recordings
-    silent = events.silent
-    if silent and not empty:
+    frame, listing, silent = events.to_frame(), events.recordings, events.silent
+    idle, known = int((~listing["annotated"]).sum()), int(listing["length"].notna().sum())
+    if silent and EMPTY not in held:
         found.append(f"{counted(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
-    idle = int((~listing["annotated"]).sum())
-    if idle:
+    if idle and IDLE not in held:
         found.append(f"{counted(idle, 'recording')} that were not annotated")
-    known = int(listing["length"].notna().sum())
-    if known and not lengths:
+    if known and LENGTHS not in held:
         found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
-    held = {"recording", "onset", "offset", *extra, *(("label",) if label else ())}
-    gone = [str(name) for name in frame.columns if name not in held and any(texts_of(frame, name))]
-    return [*found, _columns_gone(gone)] if gone else found
+    found += _columns_gone(frame, [str(n) for n in frame.columns if n not in ("recording", "onset", "offset", *held)])
+    found += inexact(frame["onset"], frame["offset"]) if sums else []
+    if wants and known < len(listing):
+        n = counted(len(listing) - known, "recording")
+        found.append(f"that the lengths of {n} are unknown: {wants} wants one, so it is the last offset")
+    return found
 
 
-def _columns_gone(names: Sequence[str]) -> str:
-    return f"the {'column' if len(names) == 1 else 'columns'} {', '.join(names)}"
+def _columns_gone(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    gone = [name for name in names if any(texts_of(frame, name))]
+    return [f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else []
 
 
-def answer_losses(answers: Answers, held: Sequence[str] = ()) -> list[str]:
-    """What a format of segments, labels and answers does not hold of the answers, in words."""
-    frame = answers.to_frame()
-    asked = [name for name in ("annotator", "seconds", "query", *map(str, frame.columns[8:])) if name not in held]
-    gone = [name for name in asked if any(texts_of(frame, name))]
-    found = [_columns_gone(gone)] if gone else []
-    silent = len(answers.silent)
-    return [*found, f"{counted(silent, 'recording')} without answers"] if silent else found
+def answer_losses(answers: Answers, *held: str) -> list[str]:
+    """What a format of segments, labels and answers, and what else it holds, does not hold of the answers, in words."""
+    frame, silent = answers.to_frame(), len(answers.silent)
+    asked = ("annotator", "seconds", "query", *map(str, frame.columns[8:]))
+    found = _columns_gone(frame, [name for name in asked if name not in held])
+    return [*found, f"{counted(silent, 'recording')} without answers"] if silent and EMPTY not in held else found
 
 
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
@@ -292,19 +302,21 @@ def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> 
     return [texts_of(frame, name) + more[name] for name in names]
 
 
+def with_length(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of events with the column ``length``, the time from onset to offset."""
+    return frame.assign(length=duration(frame["onset"], frame["offset"]))
+
+
 def table_writer(
-    titles: Mapping[str, str], *, delimiter: str, empty: bool = False, extra: Sequence[str] = ()
+    titles: Mapping[str, str], *, delimiter: str, empty: bool = False
 ) -> Callable[[Events, Path], list[str]]:
     """The writer of tables with these columns, title: column; ``length`` is the time from onset to offset."""
 
     def write_columns(events: Events, path: Path) -> list[str]:
-        frame, found = events.to_frame(), losses(events, empty=empty, extra=extra)
-        if "length" in titles.values():
-            frame = frame.assign(length=duration(frame["onset"], frame["offset"]))
-            found += inexact(frame["onset"], frame["offset"])
+        frame = with_length(events.to_frame())
         columns = columns_of(frame, *titles.values(), silent=events.silent if empty else ())
         save(path, delimited(columns, delimiter=delimiter, names=list(titles)))
-        return found
+        return losses(events, *titles.values(), *[EMPTY] * empty, sums="length" in titles.values())
 
     return write_columns
 
@@ -340,8 +352,7 @@ def per_recording(
     ``text`` gives the pieces of a recording's file, and adds to a list what it could not put there.
     """
     frame = events.to_frame()
-    names = [name for name, yes in zip(events.recordings.index, events.recordings["annotated"]) if yes]
-    found: list[str] = []
+    names, found = list(events.recordings.index[events.recordings["annotated"]]), list[str]()
     if not is_folder(path):
         if len(names) != 1:
             raise InvalidInput(f"{path}: {kind} holds one recording per file and there are {len(names)}; give a folder")
@@ -375,16 +386,6 @@ def as_events(answers: Answers) -> tuple[Events, list[str]]:
     return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
 
 
-def by_answers(write: Callable[[Answers, Path], list[str]]) -> Callable[[Events, Path], list[str]]:
-    """The writer of events for a format of answers: labels of whole recordings."""
-
-    def write_events(events: Events, path: Path) -> list[str]:
-        answers, found = as_answers(events)
-        return found + write(answers, path)
-
-    return write_events
-
-
 def as_answers(events: Events) -> tuple[Answers, list[str]]:
     """The labels of whole recordings; and what that leaves out."""
     frame, listing = events.to_frame(), events.recordings
@@ -397,12 +398,9 @@ def as_answers(events: Events) -> tuple[Answers, list[str]]:
         table["onset"] = 0.0
         table["offset"] = listing["length"].reindex(table["recording"]).to_numpy()
         table.loc[table["offset"].isna(), "onset"] = np.nan
-    done = [name for name, yes in zip(listing.index, listing["annotated"]) if yes]
-    lengths: dict[Any, float] = listing["length"].dropna().to_dict()
-    answers = Answers.from_frame(
-        table, recordings=done, recording_length={n: v for n, v in lengths.items() if n in done}
-    )
-    return answers, found
+    done = listing[listing["annotated"]]
+    lengths: dict[Any, float] = done["length"].dropna().to_dict()
+    return Answers.from_frame(table, recordings=list(done.index), recording_length=lengths), found
 
 
 def _writer(path: Path, format: str | None, *, answers: bool) -> Format:

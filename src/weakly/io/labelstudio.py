@@ -24,7 +24,7 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .documents import by_recording, number
-from .formats import JSON, Format, losses, save_json, texts_of
+from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, answer_losses, losses, save_json, texts_of
 from .source import Source
 from .table import TextRows
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
@@ -247,8 +247,7 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
 def write(events: Events, path: Path) -> list[str]:
     """One task per recording, one annotation per annotator, one region per event."""
     frame, listing = events.to_frame(), events.recordings
-    held = ("annotator", "channel") if "channel" in frame else ("annotator",)
-    found = [w for w in losses(events, empty=True, lengths=True, extra=held) if "were not annotated" not in w]
+    found = losses(events, "label", EMPTY, LENGTHS, IDLE, "annotator", "channel")
     filled = set(frame["recording"])
     unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
@@ -316,8 +315,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
             yield _task(next(numbers), {"recording": name, "audio": name}, [note])
 
     save_json(tasks(), path)
-    gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]
-    found = [f"the columns {', '.join(gone)}"] if gone else []
+    found = answer_losses(answers, EMPTY, "annotator", "seconds", "query", "annotation")
     known = int(answers.recordings["length"].notna().sum())
     if known:
         found.append(f"the lengths of {counted(known, 'recording')}")

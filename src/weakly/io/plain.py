@@ -463,7 +463,7 @@ def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
 
 _BIRDNET = {"Start (s)": "onset", "End (s)": "offset", "Scientific name": "scientific_name", "Common name": "label",
             "Confidence": "confidence", "File": "recording"}  # fmt: skip
-_WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",", extra=("confidence", "scientific_name"))}
+_WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",")}
 
 
 def _named(dialect: Dialect) -> Format:

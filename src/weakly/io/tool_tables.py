@@ -29,7 +29,7 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import Format
+from .formats import EMPTY, Format, answer_losses, columns_of, delimited, losses, plain_fields, save, texts_of
 from .plain import Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
@@ -39,6 +39,7 @@ from .vocabulary import TIER, is_answers, is_number, is_vocabulary, normal, numb
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET = ("filename", "file"), ("onset", "event_onset"), ("offset", "event_offset")
 _LABEL = ("event_label",)
+_ROW = ("recording", "onset", "offset", "label")
 
 
 def clip_length(recording: str) -> float:
@@ -101,34 +102,24 @@ def read_strong(source: Source) -> TextRows:
 
 def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
-    titles = {"filename": "recording", "onset": "onset", "offset": "offset", "event_label": "label"}
+    titles = dict(zip(("filename", "onset", "offset", "event_label"), _ROW))
     found = formats.table_writer(titles, delimiter="\t", empty=True)(events, path)
     return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
 def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
-    frame = events.to_frame()
-    found = formats.losses(events, empty=False)
-    names = formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names")
-    labels = formats.plain_fields(formats.texts_of(frame, "label"), found, "labels")
-    formats.save(
-        path,
-        formats.delimited(
-            [names, formats.exact(frame["onset"]), formats.exact(frame["offset"]), labels], delimiter="\t"
-        ),
-    )
+    found = losses(events, "label")
+    names, onset, offset, labels = columns_of(events.to_frame(), *_ROW)
+    names, labels = plain_fields(names, found, "recording names"), plain_fields(labels, found, "labels")
+    save(path, delimited([names, onset, offset, labels], delimiter="\t"))
     return found
 
 
 def sniff_weak(source: Source) -> bool:
     """The names filename and event_labels (or event_label), and no times."""
-    names = source.header
-    return (
-        bool(column_of(names, *_FILE))
-        and bool(column_of(names, "event_labels", "event_label"))
-        and not any(suited(names, role) for role in ("onset", "offset", "present"))
-    )
+    listed = column_of(source.header, *_FILE) and column_of(source.header, "event_labels", "event_label")
+    return bool(listed) and not any(suited(source.header, role) for role in ("onset", "offset", "present"))
 
 
 def read_weak(source: Source) -> TextRows:
@@ -178,7 +169,7 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
     found = formats.unheld(frame, "'absent', which is left to be understood")
     segments = frame[["recording", "onset", "offset"]].drop_duplicates()
     if segments["recording"].duplicated().any():
-        spans = zip(frame["recording"], formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset"))
+        spans = zip(frame["recording"], texts_of(frame, "onset"), texts_of(frame, "offset"))
         names = [re.sub(r"(\.[^\W_]{1,5})?$", rf"_{a}_{b}\1", name, count=1) for name, a, b in spans]
         found.append("the names of recordings with several segments: each segment is written as a clip of its own")
     else:
@@ -186,18 +177,13 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
-    found += [words for words in formats.answer_losses(answers) if "without answers" not in words]
+    found += answer_losses(answers, EMPTY)
     present = _present(frame, names, answers.silent)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
-    if awkward:
-        rows = [(name, label) for name, labels in present.items() for label in labels or [""]]
-    else:
-        rows = [(name, ",".join(labels)) for name, labels in present.items()]
-    columns = list(zip(*rows)) if rows else [(), ()]
-    formats.save(
-        path,
-        formats.delimited(columns, delimiter="\t", names=["filename", "event_label" if awkward else "event_labels"]),
-    )
+    title, joined = ("event_label", None) if awkward else ("event_labels", ",".join)
+    cells = {name: [joined(labels)] if joined else labels or [""] for name, labels in present.items()}
+    columns = [[name for name, some in cells.items() for _ in some], [cell for some in cells.values() for cell in some]]
+    save(path, delimited(columns, delimiter="\t", names=["filename", title]))
     return found
 
 
@@ -219,9 +205,8 @@ def write_framed(answers: Answers, path: Path) -> list[str]:
     if frame["onset"].isna().any():
         raise InvalidInput("audioset: the answers do not say where their segments are")
     said = ["PRESENT" if v == 1 else "NOT_PRESENT" if v == 0 else "UNSURE" for v in frame["present"]]
-    columns = [*formats.columns_of(frame, "recording", "onset", "offset", "label"), said]
-    formats.save(path, formats.delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
-    return formats.answer_losses(answers)
+    save(path, delimited([*columns_of(frame, *_ROW), said], delimiter="\t", names=[*_STRONG, "present"]))
+    return answer_losses(answers)
 
 
 def sniff_videos(source: Source) -> bool:
@@ -258,8 +243,7 @@ def read_videos(source: Source) -> TextRows:
 def write_videos(answers: Answers, path: Path) -> list[str]:
     """The clips with their times in the video and their labels."""
     frame, listing = answers.to_frame(), answers.recordings
-    found = [words for words in formats.answer_losses(answers) if "without answers" not in words]
-    absent = int((frame["present"] != 1).sum())
+    found, absent = answer_losses(answers, EMPTY), int((frame["present"] != 1).sum())
     if absent:
         found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
     names = list(dict.fromkeys([*frame["recording"], *listing.index]))
@@ -286,23 +270,22 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
         if round(end - start, 9) != length:
             found.append("fractions of a nanosecond")
         lines.append(f'{match[1]}, {start!r}, {end!r}, "{",".join(labels[name])}"\n')
-    formats.save(path, lines)
+    save(path, lines)
     return list(dict.fromkeys(found))
 
 
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
            frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), exact=True),
-           formats.table_writer(dict(zip(_STRONG, ("recording", "onset", "offset", "label"))), delimiter="\t"),
-           write_framed),
+           formats.table_writer(dict(zip(_STRONG, _ROW)), delimiter="\t"), write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
-           read_videos, formats.by_answers(write_videos), write_videos),
+           read_videos, None, write_videos),
 )  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
-           formats.by_answers(write_weak), write_weak, endings=(".tsv",)),
+           None, write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
            read_clips),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
@@ -410,47 +393,38 @@ def cumulative(recording: Sequence[str], first: object, last: object) -> bool:
     return len(spans) > 1 and bool((spans[1:, 0] >= spans[:-1, 1]).all())
 
 
+_RAVEN = {BEGIN: "onset", END: "offset", "Low Freq (Hz)": "low_frequency", "High Freq (Hz)": "high_frequency",
+          "Begin File": "recording", INTO: "onset", "Annotator": "annotator", "Confidence": "confidence",
+          "Species": "label"}  # fmt: skip
+
+
 def _selections(frame: pd.DataFrame, found: list[str], *, file: bool) -> Iterator[str]:
-    names = ["Selection", "View", "Channel", BEGIN, END, "Low Freq (Hz)", "High Freq (Hz)"]
-    n = len(frame)
-    times = formats.exact(frame["onset"]), formats.exact(frame["offset"])
-    channel = [text or "1" for text in formats.texts_of(frame, "channel", default="1")]
-    columns = [[str(i + 1) for i in range(n)], ["Spectrogram 1"] * n, channel, *times,
-               formats.texts_of(frame, "low_frequency"), formats.texts_of(frame, "high_frequency")]  # fmt: skip
-    if file:
-        names += ["Begin File", INTO]
-        columns += [formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names"), times[0]]
-    for name, title in (("annotator", "Annotator"), ("confidence", "Confidence")):
-        if name in frame:
-            names.append(title)
-            columns.append(formats.plain_fields(formats.texts_of(frame, name), found, f"values of {name}"))
-    names.append("Species")
-    columns.append(formats.plain_fields(formats.texts_of(frame, "label"), found, "labels"))
-    yield from ("\t".join(row) + "\n" for row in (names, *zip(*columns)))
+    first = [str(i + 1) for i in range(len(frame))], ["Spectrogram 1"] * len(frame)
+    channel = [text or "1" for text in texts_of(frame, "channel", default="1")]
+    columns = dict(zip(("Selection", "View", "Channel"), (*first, channel)))
+    gone = {"Begin File", INTO} if not file else set()
+    for title, name in _RAVEN.items():
+        if title not in gone and (name in frame or title.endswith("(Hz)")):
+            told = {"recording": "recording names", "label": "labels"}.get(name, f"values of {name}")
+            columns[title] = plain_fields(texts_of(frame, name), found, told)
+    yield from ("\t".join(row) + "\n" for row in (columns, *zip(*columns.values())))
 
 
 def write_raven(events: Events, path: Path) -> list[str]:
     """One table of all recordings; or, where the path is a folder, one per recording, the empty ones too."""
-    held = ("annotator", "confidence", "channel", "low_frequency", "high_frequency")
-    found: list[str] = []
-    frame = events.to_frame()
-    spaced = sum(label != label.strip() for label in events.labels)
-    if spaced:
-        found.append(f"spaces around {counted(spaced, 'label')}")
-    spaced = sum(name != name.strip() for name in events.recordings.index)
-    if spaced:
-        found.append(f"spaces around the names of {counted(spaced, 'recording')}")
+    frame, held, found = events.to_frame(), ("channel", *_RAVEN.values()), list[str]()
+    for words, names in (("", events.labels), ("the names of ", events.recordings.index)):
+        spaced = sum(name != name.strip() for name in names)
+        what = counted(spaced, "recording" if words else "label")
+        found += [f"spaces around {words}{what}"] if spaced else []
     if formats.is_folder(path):
-        found += formats.losses(events, empty=True, extra=held)
+        found += losses(events, EMPTY, *held)
         return formats.per_recording(events, path, found, ending=".selections.txt", kind="Raven",
                              text=lambda rows, _, lost: _selections(rows, lost, file=False))  # fmt: skip
-    alone = (
-        not len(frame)
-        and len(events.silent) == 1
-        and path.name.startswith(formats.file_name(events.silent[0], ".", []))
-    )
-    formats.save(path, _selections(frame, found, file=len(frame) > 0))
-    return found + formats.losses(events, empty=alone, extra=held)
+    silent = events.silent
+    alone = not len(frame) and len(silent) == 1 and path.name.startswith(formats.file_name(silent[0], ".", []))
+    save(path, _selections(frame, found, file=len(frame) > 0))
+    return found + losses(events, *[EMPTY] * alone, *held)
 
 
 def read_detections(source: Source) -> TextRows:

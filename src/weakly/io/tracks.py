@@ -21,10 +21,10 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import Format
+from .formats import EMPTY, UNDERSCORES, Format, columns_of, losses, per_recording, plain_fields, texts_of
 from .source import Source, quoted
 from .table import ColumnTable, TextRows
-from .times import duration, ending
+from .times import ending
 from .vocabulary import CLEAR, UNREADABLE, answer_of, is_number, numbers
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
@@ -163,22 +163,24 @@ def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
     return query, rest, ""
 
 
+def _spans_of(frame: pd.DataFrame, lost: list[str], *more: str) -> Iterator[tuple[str, ...]]:
+    """Onset, offset and label of each row, and more columns; what labels cannot hold is reported."""
+    onset, offset, labels, *others = columns_of(frame, "onset", "offset", "label", *more)
+    return zip(onset, offset, plain_fields(labels, lost, "labels"), *others)
+
+
 def _track(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-    labels = formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-    low, high = formats.texts_of(frame, "low_frequency"), formats.texts_of(frame, "high_frequency")
-    for start, end, label, first, last in zip(
-        formats.exact(frame["onset"]), formats.exact(frame["offset"]), labels, low, high
-    ):
-        yield f"{start}\t{end}\t{label}\n" + (f"\\\t{first}\t{last}\n" if first and last else "")
+    for start, end, label, low, high in _spans_of(frame, lost, "low_frequency", "high_frequency"):
+        yield f"{start}\t{end}\t{label}\n" + (f"\\\t{low}\t{high}\n" if low and high else "")
 
 
 def write(events: Events, path: Path) -> list[str]:
     """One track per recording; an empty file is an empty recording."""
-    found = formats.losses(events, empty=True, extra=("low_frequency", "high_frequency"))
+    found = losses(events, "label", EMPTY, "low_frequency", "high_frequency")
     asked = sum(bool(_ASKED.search(label)) for label in events.labels)
     if asked:
         found.append(f"that {counted(asked, 'label')} with a question mark or an id are no questions")
-    return formats.per_recording(events, path, found, ending=".txt", kind="Audacity", text=_track)
+    return per_recording(events, path, found, ending=".txt", kind="Audacity", text=_track)
 
 
 def write_answers(answers: Answers, path: Path) -> list[str]:
@@ -191,8 +193,8 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
     tracks = Events.from_frame(frame.assign(label=text)[["recording", "onset", "offset", "label"]],
                                recordings=list(answers.recordings.index), recording_length=lengths)  # fmt: skip
-    found = [words for words in formats.answer_losses(answers, held=("query",)) if "without answers" not in words]
-    return formats.per_recording(tracks, path, found, ending=".txt", kind="Audacity", text=_track)
+    lost = formats.answer_losses(answers, "query", EMPTY)
+    return per_recording(tracks, path, lost, ending=".txt", kind="Audacity", text=_track)
 
 
 def sniff_triples(source: Source) -> bool:
@@ -229,15 +231,12 @@ def write_lab(events: Events, path: Path) -> list[str]:
     """One file of starts, ends and words per recording."""
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        clean = [
-            " ".join(label.split()) for label in formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-        ]
-        if any(a != b or not b for a, b in zip(formats.texts_of(frame, "label"), clean)):
+        for start, end, label in _spans_of(frame, lost):
+            yield f"{start} {end} {' '.join(label.split()) or 'event'}\n"
+        if any(label != " ".join(label.split()) or not label for label in texts_of(frame, "label")):
             lost.append("outer and double spaces of labels, and labels without a word")
-        for a, b, c in zip(formats.exact(frame["onset"]), formats.exact(frame["offset"]), clean):
-            yield f"{a} {b} {c or 'event'}\n"
 
-    return formats.per_recording(events, path, formats.losses(events, empty=True), ending=".lab", kind="lab", text=text)
+    return per_recording(events, path, losses(events, "label", EMPTY), ending=".lab", kind="lab", text=text)
 
 
 def sniff_pairs(source: Source) -> bool:
@@ -277,14 +276,14 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     """One file of starts and ends per recording."""
 
     def text(frame: pd.DataFrame, *_: Any) -> Iterator[str]:
-        return (f"{a} {b}\n" for a, b in zip(formats.exact(frame["onset"]), formats.exact(frame["offset"])))
+        return (f"{start} {end}\n" for start, end, _ in _spans_of(frame, []))
 
-    found = formats.losses(events, empty=True, label=False)
+    found = losses(events, EMPTY)
     if events.labels == [(path if formats.is_folder(path) or not path.suffix else path.parent).resolve().name]:
         found = [words for words in found if words != "the column label"]
     elif len(events.labels) > 1:
         found.append(f"which of {counted(len(events.labels), 'label')} an event has")
-    return formats.per_recording(events, path, found, ending=".txt", kind="NIGENS", text=text)
+    return per_recording(events, path, found, ending=".txt", kind="NIGENS", text=text)
 
 
 def first_is_label(source: Source, names: Sequence[str], *, told: bool) -> bool:
@@ -345,27 +344,22 @@ def read_rttm(source: Source) -> TextRows:
     return rows.checked().say("the second word", "the speaker", "time in seconds")
 
 
-def _words(values: Any, found: list[str], what: str) -> list[str]:
-    """Texts as single words: spaces become underscores, which is reported."""
-    clean = {value: re.sub(r"\s+", "_", value) or "<NA>" for value in set(values)}
-    changed = sorted(value for value, word in clean.items() if word != value)
-    if changed:
-        found.append(f"spaces in {what.format(counted(len(changed), 'name'), changed[0][:40])}, written as underscores")
-    return [clean[value] for value in values]
+def _write_words(events: Events, path: Path, found: list[str], line: str, *names: str) -> list[str]:
+    """A line of words per event, of these columns; words cannot hold spaces, so these become underscores."""
+    columns = columns_of(formats.with_length(events.to_frame()), *names)
+    for k, name in enumerate(names):
+        if name in ("recording", "label"):
+            columns[k] = plain_fields(columns[k], found, f"{name}s", UNDERSCORES)
+    found += ["empty labels, written as <NA>"] * ("label" in names and "" in events.labels)
+    formats.save(path, (line % tuple(word or "<NA>" for word in row) for row in zip(*columns)))
+    return found
 
 
 def write_rttm(events: Events, path: Path) -> list[str]:
-    """One line per event; words cannot hold spaces, so these become underscores."""
-    frame, n = events.to_frame(), len(events)
-    found = formats.losses(events, empty=False, extra=("confidence",)) + formats.inexact(
-        frame["onset"], frame["offset"]
-    )
-    words = _words([*frame["recording"], *frame["label"]], found, "{} (first {!r})")
-    score = [text or "<NA>" for text in formats.texts_of(frame, "confidence")]
-    lengths = formats.exact(duration(frame["onset"], frame["offset"]))
-    rows = zip(words[:n], formats.exact(frame["onset"]), lengths, words[n:], score)
-    formats.save(path, map("SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n".__mod__, rows))
-    return found
+    """One line per event."""
+    line = "SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n"
+    found = losses(events, "label", "confidence", sums=True)
+    return _write_words(events, path, found, line, "recording", "onset", "length", "label", "confidence")
 
 
 def sniff_uem(source: Source) -> bool:
@@ -387,14 +381,8 @@ def read_uem(source: Source) -> TextRows:
 
 def write_uem(events: Events, path: Path) -> list[str]:
     """One line per event, whatever its class."""
-    frame = events.to_frame()
-    found = formats.losses(events, empty=False, label=events.labels in ([], ["examined"]))
-    words = _words(frame["recording"], found, "names of recordings")
-    formats.save(
-        path,
-        [f"{r} 1 {a} {b}\n" for r, a, b in zip(words, formats.exact(frame["onset"]), formats.exact(frame["offset"]))],
-    )
-    return found
+    found = losses(events, *["label"] * (events.labels in ([], ["examined"])))
+    return _write_words(events, path, found, "%s 1 %s %s\n", "recording", "onset", "offset")
 
 
 def read_mne(source: Source) -> TextRows:
@@ -410,16 +398,14 @@ def write_mne(events: Events, path: Path) -> list[str]:
     """One file per recording: a line of names, then onset, duration, description."""
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        labels = formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-        if any(label != label.strip() for label in labels):
-            lost.append("spaces around labels")
         yield "# MNE-Annotations\n# onset, duration, description\n"
-        for row in zip(formats.exact(frame["onset"]), formats.exact(duration(frame["onset"], frame["offset"])), labels):
-            yield ",".join(row) + "\n"
+        for onset, _, label, length in _spans_of(formats.with_length(frame), lost, "length"):
+            yield f"{onset},{length},{label}\n"
+        if any(label != label.strip() for label in texts_of(frame, "label")):
+            lost.append("spaces around labels")
 
-    frame = events.to_frame()
-    found = formats.losses(events, empty=True) + formats.inexact(frame["onset"], frame["offset"])
-    return formats.per_recording(events, path, found, ending=".txt", kind="MNE text", text=text)
+    lost = losses(events, "label", EMPTY, sums=True)
+    return per_recording(events, path, lost, ending=".txt", kind="MNE text", text=text)
 
 
 READERS = (
