@@ -18,18 +18,7 @@ from . import vocabulary as terms
 from .source import Source, column_of, quoted
 from .table import ColumnTable
 from .times import Roles, is_even, lengths_of, onsets_of, special, time_columns
-from .vocabulary import (
-    is_answers,
-    is_number,
-    is_person,
-    is_vocabulary,
-    is_whole,
-    kind_of,
-    normal,
-    suited,
-    texts,
-    without_presence,
-)
+from .vocabulary import is_answers, is_number, is_person, is_vocabulary, kind_of, normal, suited, texts
 
 #: Numbers that measure or count something, and are no ids though they are whole.
 _MEASURE = re.compile(
@@ -69,13 +58,10 @@ def roles_of(
     free = [name for name in table.names if name and name not in taken]
 
     def take(role: str, *allowed: str) -> None:
-        if role in found.names:
-            return
-        for name in suited(free, role):
-            if kinds[name] in allowed:
-                found.names[role] = name
-                free.remove(name)
-                return
+        name = next((name for name in suited(free, role) if kinds[name] in allowed), None)
+        if name is not None and role not in found.names:
+            found.names[role] = name
+            free.remove(name)
 
     for role in ("rate", "recording_length"):
         take(role, "number", "clock", "")
@@ -114,7 +100,8 @@ def roles_of(
         _by_evidence(found, free)
     find_recording(found, free, kinds)
     _label(found, free, kinds)
-    if not (exact or found.melted or found.asked or "present" in {*found.names, *given}) and _is_grid(found):
+    segments = "onset" not in found.names or is_even(found)  # all as long, or whole recordings
+    if segments and not (exact or found.melted or found.asked or "present" in {*found.names, *given}):
         counts = _counts(found, [name for name in free if kinds[name] == "number"])
         if counts:
             some = f"{', '.join(map(quoted, counts[:4]))} hold numbers that may be counts, shares or scores"
@@ -144,10 +131,9 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
 def _answer(found: Roles, free: list[str]) -> None:
     """The column of answers that is called so, or ``annotation`` where it holds nothing but answers."""
     for name in suited(free, "present"):
-        sure = normal(name)[0] in ("present", "answer", "is_present")
-        values = found.table.columns[name]
-        words = normal(name)[0] not in terms.BITS
-        if sure or (not isinstance(values, np.ndarray) and is_vocabulary(values, words=words)):
+        base, values = normal(name)[0], found.table.columns[name]
+        held = not isinstance(values, np.ndarray) and is_vocabulary(values, words=base not in terms.BITS)
+        if held or base in ("present", "answer", "is_present"):
             found.names["present"] = name
             free.remove(name)
             return
@@ -158,7 +144,8 @@ _GENERIC = "label labels class annotation category type tag tags event target va
 
 def _class_of(name: str) -> str:
     """The class that answers under a column's name are about; "" where the name says none."""
-    return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else without_presence(name.strip())
+    generic = normal(name)[0] in _GENERIC.split() or suited([name], "present")
+    return "" if generic else terms.without_presence(name.strip())
 
 
 def _by_evidence(found: Roles, free: list[str]) -> None:
@@ -196,7 +183,11 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = people, "annotator"
     elif len(binary) == 1:
         names["present"], found.named = binary[0], _class_of(binary[0])
-        _tell_counts(found, [n for n in free if n != binary[0] and normal(n)[0] not in terms.ASIDE], binary[0])
+        counts = _counts(found, [n for n in free if n != binary[0]])
+        if counts:
+            some, way = ", ".join(map(quoted, counts[:4])), shlex.quote(f"answer={binary[0]}")
+            told = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts, not"
+            table.source.note(f"{told}; --columns {way} if so", kind="unused column")
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:
@@ -217,21 +208,13 @@ def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
         table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
-def _is_grid(found: Roles) -> bool:
-    """Whether rows are about segments that are all as long, or about whole recordings."""
-    return "onset" not in found.names or is_even(found)
-
-
 def _counts(found: Roles, free: Sequence[str]) -> list[str]:
     """The columns that hold small whole numbers, 0 among them, or shares: how often, how much, or how likely."""
     counts = []
     for name in (each for each in free if not any(suited([each], role) for role in terms.ROLES)):
         base, values = normal(name)[0], texts(found.table.columns[name][:2000])
-        if (
-            base in terms.ASIDE
-            or terms.IDLIKE.search(base)
-            or (_MEASURE.search(base) and not re.search(r"count|percent", base))
-        ):
+        measure = _MEASURE.search(base) and not re.search(r"count|percent", base)
+        if measure or base in terms.ASIDE or terms.IDLIKE.search(base):
             continue
         some = {float(value) for value in set(values) if is_number(value)}
         whole = 0.0 in some and len(some) < 20 and all(value % 1 == 0 for value in some)
@@ -240,41 +223,29 @@ def _counts(found: Roles, free: Sequence[str]) -> list[str]:
     return counts
 
 
-def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
-    """Note columns beside the one of answers that may be counts."""
-    source, others = found.table.source, list(map(quoted, _counts(found, free)))
-    if others:
-        told = f"{quoted(answer)} is taken as the answer, and {', '.join(others[:4])}, which may be counts, not"
-        way = shlex.quote(f"answer={answer}")
-        source.note(f"{told}; --columns {way} if so", kind="unused column")
-
-
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     """The column of labels: by its name, words before numbers; else the only column of words that is left."""
     if "label" in found.names:
         return
-    named = [
-        name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(found.table.columns[name])
-    ]
+    columns, n = found.table.columns, len(found.table)
+    named = [name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(columns[name])]
     words = [name for name in named if kinds[name] != "number"]
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not (chosen or found.named):  # answers under a class's name need no other
-        left = [
-            name for name in free if kinds[name] == "text" and normal(name)[0] not in terms.ASIDE
-            and not terms.IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0
-            and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
-        ]  # fmt: skip
+        wordy = {name: normal(name)[0] for name in free if kinds[name] in ("text", "")}
+        wordy = {name: base for name, base in wordy.items() if base not in terms.ASIDE}
+        left = [name for name, base in wordy.items() if kinds[name] and not terms.IDLIKE.search(base)]
+        left = [name for name in left if len(set(columns[name])) < n or n == 1]
         chosen = left if len(left) == 1 else []
         groups: dict[str, list[str]] = {}
-        for name in (n for n in free if kinds[n] in ("text", "") and normal(n)[0] not in terms.ASIDE):
-            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", normal(name)[0])[0], []).append(name)
+        for name, base in wordy.items():
+            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", base)[0], []).append(name)
         kin = next((some for stem, some in groups.items() if len(some) > 1 and suited([stem], "label")), [])
         if kin and found.names.get("present") is None:
             each, who = (shlex.quote(f"{role}={'+'.join(kin)}") for role in ("label", "annotator"))
-            told = (
-                f"{', '.join(map(quoted, kin[:4]))} may hold several classes of a row, or the words of several people"
-            )
+            some = ", ".join(map(quoted, kin[:4]))
             way = f"--columns {each} if each cell is a class, --columns {who} if each column is a person's"
+            told = f"{some} may hold several classes of a row, or the words of several people"
             raise found.table.source.error(f"{told}: {way}")
     if chosen:
         found.names["label"] = chosen[0]
@@ -342,11 +313,9 @@ def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | N
     ids = [name for name in free if name not in best and _like_ids(found, name, kinds[name])]
     if "label" not in found.names and not best:
         # one column of words is the label if nothing else could be
-        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in terms.PLACES]
-        if len(ids) == 1 and words and not (
-            _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
-            or terms.IDLIKE.search(normal(words[0])[0])
-        ):  # fmt: skip
+        word, base = (ids[0], normal(ids[0])[0]) if len(ids) == 1 and kinds[ids[0]] == "text" else (None, "")
+        codes = word and (terms.IDLIKE.search(base) or base in terms.PLACES or _are_codes(table.columns[word]))
+        if word and not (codes or _restarts(found, word) or _backwards(found, word)):
             return None
     if ids or files:
         name = (files or ids)[0]
@@ -370,9 +339,8 @@ def may_tell(found: Roles, name: str, kind: str) -> bool:
     some = set(values)
     if len(some) < 2 or kind not in ("text", "number"):
         return False
-    return kind == "text" or (
-        len(some) < len(values) and not _MEASURE.search(normal(name)[0]) and all(map(is_whole, some))
-    )
+    measure = len(some) == len(values) or _MEASURE.search(normal(name)[0])
+    return kind == "text" or (not measure and all(map(terms.is_whole, some)))
 
 
 def _like_ids(found: Roles, name: str, kind: str) -> bool:
@@ -477,12 +445,11 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
     codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
     back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
     for other in others if back.any() else ():
-        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES:
-            continue
-        values = _codes(found.table.columns[other])
-        change = np.diff(values) != 0
-        if (change[back]).all() and change.sum() < 0.5 * len(change):
-            _refuse_pooling(found, [chosen, other])
+        aside = other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES
+        if kinds[other] in ("text", "number") and not aside:
+            change = np.diff(_codes(found.table.columns[other])) != 0
+            if (change[back]).all() and change.sum() < 0.5 * len(change):
+                _refuse_pooling(found, [chosen, other])
 
 
 def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
