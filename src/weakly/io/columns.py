@@ -186,8 +186,8 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         counts = _counts(found, [n for n in free if n != binary[0]])
         if counts:
             some, way = ", ".join(map(quoted, counts[:4])), shlex.quote(f"answer={binary[0]}")
-            told = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts, not"
-            table.source.note(f"{told}; --columns {way} if so", kind="unused column")
+            words = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts, not"
+            table.source.note(f"{words}; --columns {way} if so", kind="unused column")
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:

@@ -56,21 +56,14 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
     keys: dict[str, list[str]] = {}
     for name in given:
         keys.setdefault(name_key(name), []).append(name)
-    taken: dict[str, float] = {}
-    used: set[str] = set()
-    near: list[str] = []
-    names = list(names)
+    names, of, used = list(names), dict[str, str](), set[str]()  # recording: what the lengths call it
     for name in names:
         key = name_key(name)
         options = keys.get(key) or keys.get("Y" + key) or keys.get(key.removeprefix("Y")) or []
-        if name in given:
-            options = [name]
-        elif len(options) == 1 and options[0] not in used:
-            near.append(name)
-        else:
-            continue
-        taken[name] = given[options[0]]
-        used.add(options[0])
+        if name in given or (len(options) == 1 and options[0] not in used):
+            of[name] = name if name in given else options[0]
+            used.add(of[name])
+    near = [name for name, told in of.items() if name != told]
     if near:
         told = f"{counted(len(near), 'recording')} called almost as in recording_length"
         notes.append(f"{told} (first {quoted(near[0], most=60)}); taken for the same")
@@ -83,7 +76,7 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
     if more:
         told = f"{counted(len(more), 'recording')} only in recording_length (first {quoted(next(iter(more)), most=60)})"
         notes.append(f"{told}: taken as annotated, nothing there")
-    return {**taken, **more}
+    return {**{name: given[told] for name, told in of.items()}, **more}
 
 
 @dataclass(frozen=True)
@@ -147,10 +140,8 @@ class RecordingSample:
 def worded(counts: Mapping[str, int]) -> str:
     """How much of how much a sample is, for people to read."""
     n = {name: f"{count:,}" for name, count in counts.items()}
-    return (
-        f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows, "
-        "chosen by a hash of the recordings' names"
-    )
+    told = f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows"
+    return f"{told}, chosen by a hash of the recordings' names"
 
 
 def beyond(rows: int) -> str:
@@ -200,16 +191,12 @@ class FileRows:
         """What the files say of lengths; where they disagree, nothing is sure."""
         lengths: dict[str, float] = {}
         clash: set[str] = set()
-        for rows in self.files:
-            for name, length in rows.lengths.items():
-                if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
-                    clash.add(name)
-                lengths.setdefault(name, length)
+        for name, length in (pair for rows in self.files for pair in rows.lengths.items()):
+            if abs(lengths.setdefault(name, length) - length) > 1e-6 * length:
+                clash.add(name)
         if clash:
-            self.notes.append(
-                f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); "
-                "it is taken as unknown"
-            )
+            told = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
+            self.notes.append(f"{told}; it is taken as unknown")
         return {name: length for name, length in lengths.items() if name not in clash}
 
     def known(self, asked: SampleRequest) -> tuple[Any, list[str], list[str]]:
@@ -316,9 +303,8 @@ def read_files(
 def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | None) -> None:
     """Take classes that say "nothing there" as such, where told; else ask about those that may."""
     given = absent.split(",") if isinstance(absent, str) else list(absent or ())
-    labels = {name for rows in found.files if not rows.weak for name in set(rows.data["label"])}
     if given and given != ["none"]:
-        known = labels | {name for rows in found.files if rows.weak for name in set(rows.data["label"])}
+        known = {name for rows in found.files for name in set(rows.data["label"])}
         missing = [name for name in given if name not in known]
         if missing:
             some = ", ".join(map(quoted, sorted(known)[:12]))
@@ -326,10 +312,9 @@ def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | No
         for rows in found.files:
             rows.nothing_in(np.array([name in given for name in rows.data["label"]], dtype=bool))
     elif not given and label is None:
-        nothing, looked = doubtful(labels)
+        nothing, looked = doubtful({name for rows in found.files if not rows.weak for name in set(rows.data["label"])})
         if nothing:
-            told = shlex.quote(",".join(nothing))
-            some = ", ".join(map(quoted, nothing[:4]))
+            told, some = shlex.quote(",".join(nothing)), ", ".join(map(quoted, nothing[:4]))
             found.doubts.append(f"{some} may say that nothing was there: --absent {told} if so, --absent none if not")
         for name in looked:
             told = shlex.quote(f"label={name}")
@@ -342,9 +327,8 @@ def opened(
 ) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
-        away, notes = Dataset.of(items, columns=told), list[str]()  # read where it lies
-        sources, sample = _sampled(away, {n: address_of(n, away.scheme) for n in away.files}, asked, told, notes)
-        yield sources, notes, sample
+        away = Dataset.of(items, columns=told)  # read where it lies
+        yield _sampled(away, {n: address_of(n, away.scheme) for n in away.files}, asked, told, [])
         return
     with files_of(items, progress=progress) as (files, notes):
         rows, table = rows_in(files), None
@@ -356,8 +340,7 @@ def opened(
                     raise
         if table is not None:
             called = {os.path.abspath(path): name for path, name in files.items()}
-            sources, sample = _sampled(table, called, asked, told, notes)
-            yield sources, notes, sample
+            yield _sampled(table, called, asked, told, notes)
         elif rows > MOST_ROWS:
             first, more = next(iter(files.values())), " ..." if len(files) > 1 else ""
             raise InvalidInput(f"{first}{more}: {beyond(rows)}")
@@ -367,13 +350,12 @@ def opened(
 
 def _sampled(
     tables: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], RecordingSample]:
-    """The files of a data set that have rows of a sample, as if they held nothing else; and the sample."""
+) -> tuple[list[Source], list[str], RecordingSample]:
+    """The files of a data set that have rows of a sample, as if they held nothing else; notes; and the sample."""
     looks = [look(tables, file) for file in range(len(tables.files))]
     count: Counter[str] = Counter()
-    for groups in looks:
-        for _, own, rows in groups:
-            count.update(dict(zip(own, rows)))
+    for _, own, rows in (group for groups in looks for group in groups):
+        count.update(dict(zip(own, rows)))
     sample = RecordingSample.of(count, asked, notes)
     wanted = [[group for group, own, _ in groups if not sample.names.isdisjoint(own)] for groups in looks]
     del looks, count
@@ -386,7 +368,7 @@ def _sampled(
         path = tables.files[file]
         sources.append(Source(Path(path), columns=dict(columns), called=f"{names[path]} (sample)"))
         sources[-1].data = tables.part(file, wanted[file], sample.names)
-    return sources, sample
+    return sources, notes, sample
 
 
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
@@ -427,11 +409,9 @@ def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
                 twice.setdefault(key[0], (first[key], rows))
     if twice:
         name, (one, other) = next(iter(twice.items()))
-        notes.append(
-            f"{counted(len(twice), 'recording')} (first {quoted(name, most=60)}) with the same class in several files "
-            f"(first {one.source.name} and {other.source.name}), taken together; --columns annotator=@file if each "
-            "file is an annotator's"
-        )
+        told = f"{counted(len(twice), 'recording')} (first {quoted(name, most=60)}) with the same class in several "
+        told += f"files (first {one.source.name} and {other.source.name}), taken together"
+        notes.append(f"{told}; --columns annotator=@file if each file is an annotator's")
 
 
 def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
@@ -446,10 +426,7 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
     top = os.path.commonpath([rows.source.path.parent.resolve() for many in twice.values() for rows in many])
     for name, many in twice.items():
         for rows in many:
-            full = f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./")
-            rows.data["recording"] = [full] * len(rows)
-            rows.empty, rows.unannotated = [full] * len(rows.empty), [full] * len(rows.unannotated)
-            rows.lengths = dict(zip([full], rows.lengths.values()))
+            rows.called(f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./"))
     first = quoted(next(iter(twice)), most=60)
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
@@ -470,14 +447,11 @@ def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:
     """The columns of many files, one below the other; a column that a file does not have is empty there."""
     merged: dict[str, Any] = {}
     for name in dict.fromkeys(name for rows in found for name in rows.data):
-        parts = [rows.data.get(name) for rows in found]
-        arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        if arrays and len(arrays) == sum(part is not None for part in parts):
-            none = False if arrays[0].dtype.kind == "b" else np.nan
-            merged[name] = np.concatenate([np.full(len(r), none) if p is None else p for p, r in zip(parts, found)])
+        there = [rows.data[name] for rows in found if name in rows.data]
+        if all(isinstance(part, np.ndarray) for part in there):
+            none = False if there[0].dtype.kind == "b" else np.nan
+            merged[name] = np.concatenate([rows.data.get(name, np.full(len(rows), none)) for rows in found])
         else:
-            column: list[Any] = []
-            for part, rows in zip(parts, found):
-                column += [""] * len(rows) if part is None else list(part)
+            column = [value for rows in found for value in rows.data.get(name, [""] * len(rows))]
             merged[name] = pd.Series(column, dtype=object)
     return merged

@@ -6,6 +6,7 @@ A dialect is a line of a table: the names that give it away, and the columns tha
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,10 +86,8 @@ def dialect_of(source: Source) -> Dialect | None:
 
 def is_bids(source: Source) -> bool:
     """Whether a table is a BIDS events file: so called, or with the two columns that BIDS puts first."""
-    first = [name.lower() for name in source.header[:2]]
-    return source.path.name.lower().endswith("_events.tsv") or (
-        first == ["onset", "duration"] and source.delimiter == "\t"
-    )
+    first = source.delimiter == "\t" and [name.lower() for name in source.header[:2]]
+    return source.path.name.lower().endswith("_events.tsv") or first == ["onset", "duration"]
 
 
 def sniff(source: Source) -> bool:
@@ -162,20 +161,16 @@ def rows_of(
     label_name = roles.names["label"] if roles.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
     label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
-    if (
-        source.point_length is not None
-        and not asked
-        and "onset" in roles.names
-        and not {"offset", "length"} & roles.names.keys()
-    ):
+    ended = bool({"offset", "length"} & roles.names.keys())
+    if source.point_length is not None and not asked and "onset" in roles.names and not ended:
         offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:
         for i in np.flatnonzero(blank).tolist():  # without a recording of its own, a row that tells of something
             if any(str(values[i]).strip().lower() not in terms.MISSING for values in table.columns.values()):
                 onset[i], blank[i] = np.inf, False  # is one without times
-    if sought and ((onset == 0) & (offset == 0)).any():
-        zero = (onset == 0) & (offset == 0)
+    zero = (onset == 0) & (offset == 0)
+    if sought and zero.any():
         source.note(f"{int(zero.sum())} rows '0 0' say that a label was looked for and not found")
         blank |= zero
     if dialect_.nothing:
@@ -192,9 +187,8 @@ def rows_of(
     data |= {dialect_.renamed.get(name, name): values for name, values in others.items() if name not in data}
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
-    rows = TextRows(
-        source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data}
-    )
+    aliases = {name: role for role, name in roles.names.items() if role in data}
+    rows = TextRows(source, data, table.lines, aliases=aliases)
     lengths = _lengths_and_idle(table, roles, rows, blank)
     if dialect_.length == dialect_.length:
         lengths = dict.fromkeys(recording, dialect_.length)
@@ -217,11 +211,9 @@ def rows_of(
     rows.keep(~blank & ~waiting, why=("not answered yet" if asked else "ends only") if waiting.any() else "")
     if dialect_.name == "aplose" and boxes:
         weak = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
-        if weak.any():
-            rows.data["weak"] = weak
-            lengths |= {
-                n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], weak) if w and b > 0
-            }
+        ends = zip(rows.data["recording"], rows.data["offset"].tolist(), weak)
+        rows.data |= {"weak": weak} if weak.any() else {}
+        lengths |= {name: end for name, end, whole in ends if whole and end > 0}
     rows.checked(lengths)
     _say_overlooked(roles)
     _say_asked(roles, rows)
@@ -259,14 +251,11 @@ def overlooked(roles: Roles) -> list[str]:
 
     Where no column names the recording, any words or whole numbers that are repeated may.
     """
-    columns, recording = roles.table.columns, roles.names.get("recording")
-    found = []
-    for name in roles.unused:
-        base, many = terms.normal(name)[0], len(set(columns[name]))
-        numbered = many == len(columns[name]) > 9  # an id for each row
-        if ((base not in terms.ASIDE and terms.IDLIKE.search(base)) and not numbered) or (
-            alone(roles) and base not in terms.ASIDE and many < len(columns[name])
-        ):
+    columns, recording, found = roles.table.columns, roles.names.get("recording"), []
+    for name in (each for each in roles.unused if terms.normal(each)[0] not in terms.ASIDE):
+        many, rows = len(set(columns[name])), len(columns[name])
+        ids = terms.IDLIKE.search(terms.normal(name)[0]) and not many == rows > 9  # one for each row
+        if ids or (alone(roles) and many < rows):
             known = recording in columns and _decides(columns[recording], columns[name])
             found += [] if known or _goes_with(roles, name) else [name]
     return found
@@ -274,35 +263,28 @@ def overlooked(roles: Roles) -> list[str]:
 
 def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     """The table with a row for each class or person that has a column, and for each of several classes in one cell."""
-    source, names = table.source, roles.names
-    if roles.melted:
-        several = "+".join(roles.melted if len(roles.melted) < 4 else [roles.melted[0], "...", roles.melted[-1]])
-        answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in roles.melted)
-        table = table.melted(
-            roles.melted, (several, f"{several} say"), called=str if roles.exact else terms.without_presence
-        )
+    names, melted, label = roles.names, roles.melted, roles.names.get("label", "")
+    if melted:
+        several = "+".join(melted if len(melted) < 4 else [melted[0], "...", melted[-1]])
+        answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in melted)
+        called = str if roles.exact else terms.without_presence
+        table = table.melted(melted, (several, f"{several} say"), called=called)
         names[roles.into] = several
         names["present" if answers else "label"] = f"{several} say"
         if not answers and roles.into == "label":  # each cell that says something is a class of the row
-            said = np.array([bool(value.strip()) for value in table.columns[names["label"]]]).reshape(
-                -1, len(roles.melted)
-            )
+            said = np.array([bool(value.strip()) for value in table.columns[names["label"]]]).reshape(-1, len(melted))
             said[:, 0] |= ~said.any(axis=1)
             table = table.taken(np.flatnonzero(said.ravel()))
-    elif (
-        not roles.exact
-        and names.get("label") in table.columns
-        and not isinstance(table.columns[names["label"]], np.ndarray)
-    ):
-        found = several_labels(table.columns[names["label"]], names["label"])
+    elif not roles.exact and isinstance(table.columns.get(label), list):
+        found = several_labels(table.columns[label], label)
+        many = [k for k, parts in enumerate(found or ()) if len(parts) > 1]
+        if many:
+            first = quoted(table.columns[label][many[0]])
+            words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
+            table.source.note(words)
         if found is not None:
-            many = [k for k, parts in enumerate(found) if len(parts) > 1]
-            first = quoted(table.columns[names["label"]][many[0]]) if many else ""
             table = table.taken(np.repeat(np.arange(len(table)), [len(parts) for parts in found]))
-            table.columns[names["label"]] = [part for parts in found for part in parts]
-            if many:
-                words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
-                source.note(words)
+            table.columns[label] = [part for parts in found for part in parts]
     roles.table = table
     return table
 
@@ -327,10 +309,9 @@ def _say_asked(roles: Roles, rows: TextRows) -> None:
     source, names = roles.table.source, roles.asked
     if not names or "present" in source.columns:
         return
-    some = ", ".join(map(quoted, names[:4]))
-    ways = f"--columns {shlex.quote(f'answer={names[0]}')} if it is the answer"
-    if len(names) > 1:
-        ways = f"--columns {shlex.quote('annotator=' + '+'.join(names))} if each is a person"
+    some, several = ", ".join(map(quoted, names[:4])), len(names) > 1
+    told = shlex.quote(f"annotator={'+'.join(names)}" if several else f"answer={names[0]}")
+    ways = f"--columns {told} if {'each is a person' if several else 'it is the answer'}"
     words = f"{some} hold nothing but yes and no (0 and 1), perhaps answers: {ways}, --columns answer=@none if not"
     length = rows.data["offset"] - rows.data["onset"]
     if not roles.sided and (rows.weak or not len(length) or times.are_even(length)):
@@ -371,9 +352,8 @@ def shared(values: list[str]) -> list[str]:
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
-        return [
-            "/".join(part.strip() for part in row) for row in zip(*(terms.texts(table.columns[n]) for n in roles.parts))
-        ]
+        parts = zip(*(map(str.strip, terms.texts(table.columns[name])) for name in roles.parts))
+        return list(map("/".join, parts))
     name = roles.get("recording")
     if name is None:
         return [own] * len(table)
@@ -394,9 +374,8 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
         return {}
     values = table.columns[name]
     if not isinstance(values, np.ndarray):
-        # Several media have a length each; a comma alone may be decimal.
-        several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
-        if any(several):
+        several = [bool(re.search(r";|,.*,|,.*\.|\..*,", value)) for value in values]  # a comma alone may be decimal
+        if any(several):  # several media have a length each
             words = f"{counted(sum(several), 'row')} with several lengths in {quoted(name)}, which are taken as unknown"
             table.source.note(words)
             table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
@@ -408,10 +387,8 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     source, name = table.source, roles.names["present"]
     values = table.columns.get(name, ["yes"] * len(table))  # @present
     if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
-        told = rows.data["label"]
-        numbers_ = values.astype(np.float64).tolist()
-        timed = np.isfinite(rows.data["onset"]).tolist()
-        values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
+        cells = zip(values.astype(np.float64).tolist(), rows.data["label"], np.isfinite(rows.data["onset"]))
+        values = [f"{value:g}" if value == value else "?" if label or timed else "" for value, label, timed in cells]
     if name == source.columns.get("present") and name in table.columns and terms.kind_of(values) == "number":
         numbers = table.numbers(name)  # told: counts, or shares
         if (numbers[np.isfinite(numbers)] >= 0).all() and not terms.is_answers(values):
@@ -435,10 +412,9 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     rows.empty += [n for n, yes in zip(rows.data["recording"], named) if yes or roles.melted]
     rows.blank |= {table.lines[i] for i in np.flatnonzero(named).tolist()}
     waiting = none & timed & ~np.isinf(rows.data["onset"])
-    if waiting.any() and not ((~none).any()):
-        source.note("no clip is answered yet")
-    elif waiting.any():
-        source.note(f"{counted(int(waiting.sum()), 'clip')} not answered yet and left out")
+    if waiting.any():
+        left = f"{counted(int(waiting.sum()), 'clip')} not answered yet and left out"
+        source.note("no clip is answered yet" if none.all() else left)
     return waiting | named
 
 

@@ -30,10 +30,7 @@ KINDS = (
     (b"ID3", "sound (MP3), not annotations"),
     (b"\xff\xfb", "sound (MP3), not annotations"),
     (b"caff", "sound (CAF), not annotations"),
-    (
-        b"\x93NUMPY",
-        "a numpy array: numbers without onsets; if they are event lengths, use Lengths.sample(np.load(path))",
-    ),
+    (b"\x93NUMPY", "a numpy array, numbers without onsets; if they are lengths, use Lengths.sample(np.load(path))"),
     (b"\x89PNG", "a picture, not annotations"),
     (b"%PDF", "a PDF document, not annotations"),
     (b"\x89HDF", "an HDF5 container; save its annotations as a table"),
@@ -133,14 +130,12 @@ class Source:
     def text(self) -> str:
         """The text of the file; UTF-8 and UTF-16 with or without a mark, else Windows-1252, said in a note."""
         data = self.data
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            try:
-                return self._clean(data.decode("utf-16"))
-            except UnicodeDecodeError as error:
-                raise self.error(f"begins like UTF-16 text and is not: {error.reason}") from error
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         try:
-            return self._clean(data.decode("utf-8-sig"))
+            return self._clean(data.decode("utf-16" if wide else "utf-8-sig"))
         except UnicodeDecodeError as error:
+            if wide:
+                raise self.error(f"begins like UTF-16 text and is not: {error.reason}") from error
             line = data.count(b"\n", 0, error.start) + 1
             where = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         text = data.decode("cp1252", "replace").replace("\ufffd", "\0")
@@ -150,15 +145,13 @@ class Source:
         return text
 
     def _clean(self, text: str) -> str:
-        if "\0" in text:
-            line = text.count("\n", 0, text.index("\0")) + 1
-            raise InvalidInput(f"{self.name}, line {line}: holds NUL characters; is this a text file?")
-        if "\ufeff" in text:
-            line = text.count("\n", 0, text.index("\ufeff")) + 1
+        nul, mark = (text.count("\n", 0, text.index(sign)) + 1 if sign in text else 0 for sign in "\0\ufeff")
+        if nul:
+            raise InvalidInput(f"{self.at(nul)}: holds NUL characters; is this a text file?")
+        if mark:
             words = "a byte order mark inside the text is passed over; were two files joined here?"
-            self.note(words, line=line, kind="encoding")
-            text = text.replace("\ufeff", "")
-        return text
+            self.note(words, line=mark, kind="encoding")
+        return text.replace("\ufeff", "") if mark else text
 
     def uncomment(self) -> bool:
         """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""
@@ -194,10 +187,8 @@ class Source:
     @cached_property
     def header(self) -> list[str]:
         """The fields of the first line, as they are."""
-        if not self.head:
-            return []
         try:
-            return [field.strip() for field in next(csv.reader([self.head[0]], delimiter=self.delimiter))]
+            return [field.strip() for field in next(csv.reader(self.head[:1], delimiter=self.delimiter), [])]
         except csv.Error:
             return []
 
@@ -211,9 +202,8 @@ class Source:
         try:
             return json.loads(self.text)
         except json.JSONDecodeError as error:
-            raise InvalidInput(
-                f"{self.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
-            ) from error
+            where = f"{self.at(error.lineno)}, column {error.colno}"
+            raise InvalidInput(f"{where}: is not JSON: {error.msg}") from error
         except (RecursionError, ValueError) as error:
             raise self.error(f"is not usable JSON: {error}") from error
 
@@ -251,9 +241,8 @@ class Source:
         reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=skipspace)
         found: list[list[str]] = []
         lines: list[int] = []
-        seen = 0
+        last, width, empty, seen = 0, 0, 0, 0
         try:
-            last, width, empty = 0, 0, 0
             for row in reader:
                 if any(row) and any(map(str.strip, row)):
                     width = width or len(row)
@@ -266,32 +255,26 @@ class Source:
                         seen = text.tell()
                         yield found, lines
                         found, lines = [], []
-                elif len(row) > 1:
-                    empty += 1
+                else:
+                    empty += len(row) > 1
                 last = reader.line_num
-            if empty:
-                self.note(f"{empty} rows without a single entry are passed over")
         except csv.Error as error:
-            words = str(error)
-            if "field larger" in words:
-                words = "a field is longer than 131072 characters; an unclosed quote?"
-            elif "unexpected end" in words or "expected after" in words:
-                words = f"a quote is not closed ({words})"
-            raise InvalidInput(f"{self.name}, line {reader.line_num}: {words}") from error
+            words = f"a quote is not closed ({error})" if re.search("unexpected end|expected after", str(error)) else ""
+            long = "a field is longer than 131072 characters; an unclosed quote?" if "larger" in str(error) else ""
+            raise InvalidInput(f"{self.at(reader.line_num)}: {words or long or error}") from error
+        if empty:
+            self.note(f"{empty} rows without a single entry are passed over")
         self.advance(max(0, len(self.text) - seen))
         yield found, lines
 
     def _swallowed(self, row: list[str], delimiter: str, width: int, line: int) -> None:
         """A quote that is closed many lines later has swallowed rows: their separators are inside one field."""
         for field in row:
-            if "\n" in field or "\r" in field:
-                inside = _NEWLINE.split(field)[1:]
-                joined = width > 2 and field.count(delimiter) >= (width - 1) * len(inside)
-                if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
-                    raise InvalidInput(
-                        f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with "
-                        "whole rows inside; a stray quote?"
-                    )
+            inside = _NEWLINE.split(field)[1:]
+            joined = inside and width > 2 and field.count(delimiter) >= (width - 1) * len(inside)
+            if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
+                words = f"a quote opens here and closes {len(inside)} lines later, with whole rows inside"
+                raise InvalidInput(f"{self.at(line)}: {words}; a stray quote?")
 
     def ended(self, lines: Sequence[int | str], labels: Sequence[str] = ()) -> None:
         """Note a last line, one of those that were read, that has no end and whose last field looks cut.
@@ -353,31 +336,28 @@ class Source:
     def stem(self, *endings: str) -> str:
         """The recording that the file's own name stands for: the name without its ending."""
         name = re.sub(r"\.(gz|zip)$", "", self.path.name, flags=re.IGNORECASE)
-        self.own = Path(name).stem
-        for ending in endings:
-            match = re.search(ending, name, flags=re.IGNORECASE)
-            if match and match.start() > 0:
-                self.own = name[: match.start()]
-                break
+        cut = (match.start() for each in endings if (match := re.search(each, name, flags=re.IGNORECASE)))
+        own = name[: next((at for at in cut if at > 0), None)]
         # A name that is no text on this system is shown with its odd bytes written out.
-        self.own = self.own.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.own = (Path(name).stem if own == name else own).encode("utf-8", "backslashreplace").decode("utf-8")
         return self.own
 
 
 def _unpacked(source: Source, data: bytes) -> bytes:
     """The file that a gzip or zip holds, or the sheet of a workbook as CSV; any other file is itself."""
+    much = source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
     if data.startswith(GZIP):
         with gzip.open(io.BytesIO(data)) as file:
             found = file.read(_MOST + 1)
         if len(found) > _MOST:
-            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise much
         return _unpacked(source, found)
     if not data.startswith(ZIP):
         return data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         inside = [item for item in archive.infolist() if not item.is_dir()]
         if sum(item.file_size for item in inside) > _MOST:
-            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise much
         names = {item.filename for item in inside}
         if "xl/workbook.xml" in names:
             return _sheet(source, _xlsx(archive, names))
@@ -435,9 +415,8 @@ def _xlsx(archive: zipfile.ZipFile, names: set[str]) -> dict[str, list[list[str]
         for row in _local(_parsed(archive.read(place)), "row") if place in names else ():
             cells: list[str] = []
             for cell in _local(row, "c"):
-                letters = re.match(r"[A-Z]*", cell.attrib.get("r", ""))
-                at = sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(letters[0] if letters else "")))
-                at = at or len(cells) + 1
+                letters = reversed(re.sub(r"[^A-Z].*", "", cell.attrib.get("r", "")))
+                at = sum((ord(c) - 64) * 26**k for k, c in enumerate(letters))
                 cells += [""] * (at - 1 - len(cells))
                 kind = cell.attrib.get("t", "")
                 value = "".join(part.text or "" for part in _local(cell, "t" if kind == "inlineStr" else "v"))
@@ -468,7 +447,5 @@ def _ods(data: bytes) -> dict[str, list[list[str]]]:
 
 def column_of(names: Sequence[str], *wanted: str) -> str | None:
     """The first wanted column that is there, whatever its case; None if there is none."""
-    lower: dict[str, str] = {}
-    for name in names:
-        lower.setdefault(name.strip().lower(), name)
+    lower = {name.strip().lower(): name for name in reversed(names)}
     return next((lower[want.lower()] for want in wanted if want.lower() in lower), None)

@@ -21,7 +21,7 @@ from .formats import JSON, Format
 from .plain import rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .times import NEXT, next_starts, pass_points
+from .times import NEXT, POINTS_OR_NEXT, next_starts, pass_points
 from .tracks import OWN, is_beats, lines_of
 from .vocabulary import MISSING, is_number
 
@@ -283,10 +283,7 @@ def read_starts(source: Source) -> TextRows:
     onset = table.numbers("time")
     following = source.columns.get("offset") == NEXT
     if not following and source.point_length is None and source.on_error != "collect":
-        raise source.error(
-            "its lines are times without ends: --point-length 0.2 if they are points, each an event of "
-            "0.2 s around it; --columns offset=@next if each lasts until the next begins"
-        )
+        raise source.error(f"its lines are times without ends: {POINTS_OR_NEXT}")
     offset = next_starts(onset, [0] * len(onset)) if following else onset.copy()
     label = [text.strip() or source.label or "event" for text in table.columns["label"]]
     rows = TextRows.of(source, table.lines, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)

@@ -46,22 +46,13 @@ class TextRows:
     aliases: dict[str, str] = field(default_factory=dict)  # the file's name of a column: ours
 
     @classmethod
-    def of(
-        cls,
-        source: Source,
-        places: Sequence[int | str],
-        recording: Any,
-        onset: Any,
-        offset: Any,
-        label: Any,
-        **more: Any,
-    ) -> TextRows:
-        """Rows from columns; one recording or label for all may be given as a text, and without rows it is empty."""
-        own = isinstance(recording, str)
-        names = [recording] * len(places) if own else recording
-        labels = [label] * len(places) if isinstance(label, str) else label
-        data = {"recording": names, "onset": onset, "offset": offset, "label": labels, **more}
-        return cls(source, data, places, empty=[recording] if own and not len(places) else [])
+    def of(cls, source: Source, places: Sequence[int | str], *columns: Any, **more: Any) -> TextRows:
+        """Rows from their recordings, onsets, offsets and labels, and more columns; one recording or label may be a
+        text, which is that of all, and without rows the recording is empty."""
+        data = dict(zip(("recording", "onset", "offset", "label"), columns)) | more
+        empty = [columns[0]] if isinstance(columns[0], str) and not len(places) else []
+        same = {name: [values] * len(places) for name, values in data.items() if isinstance(values, str)}
+        return cls(source, data | same, places, empty=empty)
 
     @classmethod
     def start(cls, source: Source, *more: str) -> TextRows:
@@ -143,10 +134,8 @@ class TextRows:
         if not self.weak:
             self._mended(onset, offset)
         self.data["onset"], self.data["offset"] = onset, offset
-        if self.weak:
-            wrong = (~(np.isnan(onset) & np.isnan(offset))) & ~(np.isfinite(onset) & np.isfinite(offset))
-        else:
-            wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        wrong &= ~(np.isnan(onset) & np.isnan(offset)) if self.weak else True
         open_ = wrong & np.isfinite(onset) & (onset >= 0) & np.isnan(offset) & (not self.weak)
         collect = source.on_error == "collect"
         told = any(self.length_of(self.data["recording"][i]) > onset[i] for i in np.flatnonzero(open_).tolist())
@@ -180,21 +169,20 @@ class TextRows:
 
         Where late events are to be cut, they are cut at the stated length.
         """
-        last: dict[str, float] = {}
+        last = dict.fromkeys(lengths, 0.0)
         for name, offset in zip(self.data["recording"], self.data["offset"].tolist()) if lengths else ():
-            if offset > last.get(name, 0.0):
+            if offset > last.get(name, np.inf):
                 last[name] = offset
-        late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
+        late = {n: last[n] - length for n, length in lengths.items() if last[n] > length * (1 + 1e-9)}
         clip = self.source.on_error.endswith("clip")  # the events will be cut there
         self.lengths.update({n: length for n, length in lengths.items() if clip or n not in late})
         if late and not clip:
-            first = quoted(next(iter(late)), most=60)
-            self.source.note(
-                f"the stated length of {len(late)} recordings (first {first}) ends before "
-                f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
-                "on_error='clip' (--on-error clip) keeps it and cuts the events there",
-                kind="past the end",
+            told = (
+                f"the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) ends before "
             )
+            told += f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+            told += "on_error='clip' (--on-error clip) keeps it and cuts the events there"
+            self.source.note(told, kind="past the end")
 
     def _as_lengths(self, early: NDArray[np.bool_]) -> str:
         """What to say where most ends are before their starts: they may be lengths."""
@@ -212,9 +200,7 @@ class TextRows:
     def _mended(self, onset: NDArray[np.float64], offset: NDArray[np.float64]) -> None:
         """Make events of points, of open ends and of starts before 0, where the caller asked for it."""
         source = self.source
-        with np.errstate(invalid="ignore"):
-            points = np.isfinite(onset) & (offset == onset)
-            early = (onset < 0) & (offset > 0)
+        points, early = np.isfinite(onset) & (offset == onset), (onset < 0) & (offset > 0)
         if source.point_length is not None and points.any():
             half = source.point_length / 2
             offset[points], onset[points] = np.round(onset[points] + half, 9), np.round(onset[points] - half, 9)
@@ -223,14 +209,12 @@ class TextRows:
             told = f", {int(cut.sum())} of them cut at 0" if cut.any() else ""
             made = f"{counted(int(points.sum()), 'point')} made events of {source.point_length:g} s around them"
             source.note(f"{made}{told}")
-        if source.open_end == "recording":
-            ends = np.isfinite(onset) & np.isnan(offset)
-            for i in np.flatnonzero(ends).tolist():
-                offset[i] = self.length_of(self.data["recording"][i])
+        ends = np.isfinite(onset) & np.isnan(offset)
+        if source.open_end == "recording" and ends.any():
+            offset[ends] = [self.length_of(self.data["recording"][i]) for i in np.flatnonzero(ends).tolist()]
             ends &= np.isfinite(offset)
             if ends.any():
-                words = f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings"
-                source.note(words)
+                source.note(f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings")
         if source.on_error.endswith("clip") and early.any():
             onset[early] = 0.0
             source.note(f"{counted(int(early.sum()), 'event')} that started before 0 cut there")
@@ -277,14 +261,12 @@ class ColumnTable:
         """The table of a file; its first row names the columns unless the names are given."""
         delimiter = delimiter or source.delimiter
         whole = source.columns_at_once(delimiter, named=names is None)
-        if whole is not None and (names is None or len(whole) == len(names)):
-            source.n_rows = len(whole[0]) - (names is None)
-            if names is not None:
-                return cls(source, names, whole, range(1, len(whole[0]) + 1))
-            first = [column[0].strip() for column in whole]
-            made = cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
-            return made._without(made._named_again())
-        return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
+        if whole is None or (names is not None and len(whole) != len(names)):
+            return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
+        first, lines = int(names is None), range(1, len(whole[0]) + 1)
+        source.n_rows = len(lines) - first
+        made = cls(source, names or [c[0].strip() for c in whole], [c[first:] for c in whole], lines[first:])
+        return made if names else made._without(made._named_again())
 
     @classmethod
     def of(
@@ -318,19 +300,15 @@ class ColumnTable:
 
     def _named_again(self) -> set[int]:
         """The rows that repeat the names of the columns, which are broken: two files were joined."""
-        columns = list(self.columns.items())
         odd = [name for name in self.names if is_number(name)]
         if odd and not len(self):
             raise self.source.error(f"its only line holds the number {quoted(odd[0])} among the names")
-        if columns[0][0] not in columns[0][1]:
-            return set()
-        again = {
-            i for i, value in enumerate(columns[0][1])
-            if value == columns[0][0] and all(values[i].strip() == name for name, values in columns)
-        }  # fmt: skip
-        for i in sorted(again):
+        first, values = next(iter(self.columns.items()))
+        same = [i for i, value in enumerate(values) if value == first] if first in values else []
+        again = [i for i in same if all(own[i].strip() == name for name, own in self.columns.items())]
+        for i in again:
             self.source.fail(self.lines[i], "", "repeats the names of the columns; were two files joined here?")
-        return again
+        return set(again)
 
     def _without(self, broken: set[int]) -> ColumnTable:
         if broken:
@@ -389,12 +367,9 @@ class ColumnTable:
         """The columns that nobody asked for, as text; one that is called like a column of ours gets another name."""
         found: dict[str, Any] = {}
         for name, values in self.columns.items():
-            if name in used or not name:
-                continue
-            if name == "confidence":
-                found[name] = self.numbers(name)
-            else:
-                found[f"{name}_column" if name in OURS else name] = values
+            if name and name not in used:
+                ours = f"{name}_column" if name in OURS else name
+                found[ours] = self.numbers(name) if name == "confidence" else values
         return found
 
 
@@ -441,10 +416,8 @@ def short_rows(
         source.fail(lines[i], "", f"is cut short, or has another separator: {told}")
     rest = sorted(short.keys() - broken)
     if rest:
-        words = (
-            f"{counted(len(rest), 'row')} with fewer than {width} fields; those missing at the end are taken as empty"
-        )
-        source.note(f"the first of {words}", line=lines[rest[0]], kind="cut short")
+        words = f"the first of {counted(len(rest), 'row')} with fewer than {width} fields"
+        source.note(f"{words}; those missing at the end are taken as empty", line=lines[rest[0]], kind="cut short")
     return broken
 
 
