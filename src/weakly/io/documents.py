@@ -77,6 +77,15 @@ def object_of(source: Source, kind: str) -> dict[str, Any]:
     return document
 
 
+def _observations(data: Any) -> list[Any] | None:
+    """The observations of an annotation, also of the dense layout, a list per field; None where these do not fit."""
+    if not isinstance(data, dict):
+        return data if isinstance(data, list) else []
+    lists = {key: data.get(key) for key in ("time", "duration", "value", "confidence")}
+    n = {len(items) if isinstance(items, list) else None for items in lists.values()}
+    return [dict(zip(lists, row)) for row in zip(*lists.values())] if len(n) == 1 and None not in n else None
+
+
 def read_jams(source: Source) -> TextRows:
     """The observations of every annotation; one without a duration is a point, and so a broken row."""
     document = object_of(source, "JAMS")
@@ -92,11 +101,9 @@ def read_jams(source: Source) -> TextRows:
     rows = started(source, "namespace")
     kinds: dict[str, bool] = {}  # namespace: whether some of it lasts
     for each in (each for each in annotations if isinstance(each, dict) and each.get("data")):
-        kind, data = str(each.get("namespace", "")), each["data"]
-        spans = (
-            data.get("duration") if isinstance(data, dict) else [i.get("duration") for i in data if isinstance(i, dict)]
-        )
-        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans or ())
+        kind = str(each.get("namespace", ""))
+        spans = (item.get("duration") for item in _observations(each["data"]) or () if isinstance(item, dict))
+        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans)
     wanted = source.layer.get("namespace", "*" if len(kinds) < 2 or source.on_error == "collect" else None)
     if wanted is None:
         ways = " or ".join(f"--where namespace={kind}" for kind, lasts in kinds.items() if lasts or source.point_length)
@@ -106,20 +113,15 @@ def read_jams(source: Source) -> TextRows:
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
             continue
-        namespace, observations = str(annotation.get("namespace", "")), annotation.get("data")
+        namespace, observations = str(annotation.get("namespace", "")), _observations(annotation.get("data"))
         if wanted not in ("*", namespace):
             continue
-        if isinstance(observations, dict):  # the dense layout: one list per field
-            keys = ("time", "duration", "value", "confidence")
-            lists = [observations.get(key) for key in keys]
-            if not all(isinstance(items, list) for items in lists) or len({len(items) for items in lists}) > 1:  # type: ignore[arg-type]
-                source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
-                continue
-            observations = [dict(zip(keys, row)) for row in zip(*lists)]
+        if observations is None:
+            source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
         about = annotation.get("annotation_metadata")
         person = about.get("annotator") if isinstance(about, dict) else None
         who = str(person.get("name", "")) if isinstance(person, dict) else ""
-        for k, item in enumerate(observations if isinstance(observations, list) else ()):
+        for k, item in enumerate(observations or ()):
             where = f"annotation {a}, observation {k}"
             if not isinstance(item, dict):
                 source.fail(where, "", "is not an object")
@@ -127,10 +129,8 @@ def read_jams(source: Source) -> TextRows:
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            sure = score if np.isfinite(score) else np.nan
-            met(
-                rows, where, name, (onset, float(ending(onset, span))), label, namespace, annotator=who, confidence=sure
-            )
+            about = {"annotator": who, "confidence": score if np.isfinite(score) else np.nan}
+            met(rows, where, name, (onset, float(ending(onset, span))), label, namespace, **about)
     rows.empty += [] if len(rows) else [name]
     told = "the file's name" if name == own else "title"
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
@@ -201,8 +201,8 @@ _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scien
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
     """Start, end, low and high frequency of a geometry."""
-    kind: Any = geometry.get("type") if isinstance(geometry, dict) else None
-    at: Any = geometry.get("coordinates") if isinstance(geometry, dict) else None
+    known = geometry if isinstance(geometry, dict) else {}
+    kind, at = known.get("type"), known.get("coordinates", ())
     try:
         if kind == "BoundingBox":
             return float(at[0]), float(at[2]), float(at[1]), float(at[3])
@@ -211,7 +211,8 @@ def _span(geometry: Any) -> tuple[float, float, float, float]:
         flat = np.array([at] if np.isscalar(at) else _flat(at), dtype=np.float64)
         if kind in ("TimeStamp", "Point", "MultiPoint") and flat.ndim < 2:
             return float(flat.ravel()[0]), float(flat.ravel()[0]), np.nan, np.nan
-        return float(flat[:, 0].min()), float(flat[:, 0].max()), float(flat[:, 1].min()), float(flat[:, 1].max())
+        (start, low), (end, high) = flat[:, :2].min(axis=0).tolist(), flat[:, :2].max(axis=0).tolist()
+        return start, end, low, high
     except (TypeError, ValueError, IndexError):
         return np.inf, np.inf, np.nan, np.nan
 
@@ -325,6 +326,8 @@ def write_aoef(events: Events, path: Path) -> list[str]:
 _SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
 _START, _END = ("start", "onset", "start_time", "t_start", "begin"), ("end", "offset", "end_time", "t_end", "stop")
 _LABEL = ("label", "class", "category", "action", "sentence", "name", "label_name", "description")
+_NUMBERS = {"confidence": ("score", "det_prob"), "low_frequency": ("low_freq", "low"),
+            "high_frequency": ("high_freq", "high")}  # fmt: skip
 _LISTS = ("annotations", "actions", "segments", "events", "timestamps", "annotation")
 
 
@@ -340,11 +343,8 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
         name = str(first_of(document, ("id", "filename", "file", "path")) or source.stem(r"\.json$"))
         yield name, document, listed
         return
-    for key in ("database", "results", "annotations", "videos"):
-        if isinstance(document.get(key), dict):
-            document = document[key]
-            break
-    for name, about in document.items():
+    inside = (document[key] for key in ("database", "results", "annotations", "videos") if key in document)
+    for name, about in next((each for each in inside if isinstance(each, dict)), document).items():
         if isinstance(about, list):
             yield str(name), {}, about
         elif isinstance(about, dict):
@@ -355,19 +355,16 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
                     source.fail(f"video {name}", "labels", f"{len(words)} labels for {len(inner)} segments")
                     continue
                 inner = [{"segment": span, "label": word} for span, word in zip(inner, words)]
-            if inner is None and not (about.keys() & {"duration", "subset", "duration_second"}):
-                if about:
-                    raise source.error(f"JSON of no known kind: {name!r} holds no list of annotations")
-                inner = []
+            if inner is None and about and not (about.keys() & {"duration", "subset", "duration_second"}):
+                raise source.error(f"JSON of no known kind: {name!r} holds no list of annotations")
             yield str(name), about, inner or []
 
 
 def _segment(item: Any) -> tuple[Any, Any, Any]:
     """The start, the end and the label of an annotation, an object or a list of three; None what is not there."""
     if isinstance(item, dict):
-        span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), list)), None)
-        if span is None:
-            span = [first_of(item, _START), first_of(item, _END)]
+        ends = [first_of(item, _START), first_of(item, _END)]
+        span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), list)), ends)
         label = first_of(item, _LABEL)
         return (*span, label) if len(span) == 2 else (None, None, label)
     if isinstance(item, list) and len(item) == 3:  # [class, start, end] or [start, end, class]
@@ -393,26 +390,22 @@ def read_videos(source: Source) -> TextRows:
             if start is None and end is None:
                 source.fail(place, "segment", "has no start and end")
                 continue
-            more: dict[str, float] = {}
-            if isinstance(item, dict):
-                score, low, high = (number(first_of(item, (key, other))) for key, other in
-                                    (("score", "det_prob"), ("low_freq", "low"), ("high_freq", "high")))  # fmt: skip
-                more = {"confidence": score if np.isfinite(score) else np.nan, "low_frequency": low,
-                        "high_frequency": high}  # fmt: skip
+            about = item if isinstance(item, dict) else {}
+            more = {name: number(first_of(about, keys)) for name, keys in _NUMBERS.items()}
+            more["confidence"] = more["confidence"] if np.isfinite(more["confidence"]) else np.nan
             met(rows, place, name, (number(start), number(end)), "event" if label is None else label, subset, **more)
     if not lengths:
         raise source.error("JSON of no known kind: no videos with annotations")
     if not any(rows.data["subset"]):
         del rows.data["subset"]
     held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
-    idle = [name for name, subset in empty.items() if subset in held]
-    if idle:
+    rows.unannotated = [name for name, subset in empty.items() if subset in held]
+    rows.empty = [name for name, subset in empty.items() if subset not in held]
+    if rows.unannotated:
         which = ", ".join(sorted(quoted(name) for name in held))
-        words = f"none of the {counted(len(idle), 'recording')} of the subset {which} has a segment"
+        words = f"none of the {counted(len(rows.unannotated), 'recording')} of the subset {which} has a segment"
         source.note(f"{words}; taken as not annotated", kind="not annotated")
-    rows.empty, rows.unannotated = [name for name in empty if name not in set(idle)], idle
-    known = sum(value == value for value in lengths.values())
-    told = f"recording_length = duration ({known})"
+    told = f"recording_length = duration ({sum(value == value for value in lengths.values())})"
     return ended(rows, lengths).say("the videos' names", "label", "time = segment in seconds", told)
 
 

@@ -31,6 +31,7 @@ from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
+_SOUNDS = ("audio", "file", "filename", "sound", "wav", "video", "url")
 _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
 
 
@@ -48,32 +49,29 @@ def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _sound(value: str) -> str:
     """The file's name in an address: the last part, or what ``?d=`` says."""
+    if "://" not in value and not value.startswith("/data/"):
+        return value
     try:
-        parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
-        if parts is None:
-            return value
-        inner = parse_qs(parts.query).get("d")
+        parts = urlsplit(value)
+        inner = parse_qs(parts.query).get("d") or [unquote(parts.path)]
     except ValueError:  # an address that is none, such as http://[::1/x
-        return PurePosixPath(value).name or value
-    return PurePosixPath(inner[0] if inner else unquote(parts.path)).name or value
+        inner = [value]
+    return PurePosixPath(inner[0]).name or value
 
 
 def _names(tasks: list[dict[str, Any]]) -> list[str]:
     """The recording of each task; the eight letters that uploads are given are left off if names stay distinct."""
-    names = []
-    plain = {str(task["data"]["recording"]) for task in tasks if isinstance(task["data"].get("recording"), str)}
-    for task in tasks:
-        data = task["data"]
-        if isinstance(data.get("recording"), str):
-            names.append(data["recording"])
-            continue
-        told = _first(data, ("audio", "file", "filename", "sound", "wav", "video", "url"))
+    names, plain = list[str](), set[str]()
+    for data, task in ((task["data"], task) for task in tasks):
+        told, own = _first(data, _SOUNDS), data.get("recording")
         if told is None:
             told = next((v for v in data.values() if isinstance(v, str) and "." in v), None)
         names.append(_sound(str(told)) if told is not None else f"task {task.get('id', len(names) + 1)}")
+        if isinstance(own, str):
+            names[-1] = own
+            plain.add(own)
     bare = {name: name if name in plain else re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
-    clash = len(set(bare.values())) < len(bare)
-    return names if clash else [bare[name] for name in names]
+    return names if len(set(bare.values())) < len(bare) else [bare[name] for name in names]
 
 
 def _tasks(source: Source) -> list[dict[str, Any]]:
@@ -137,10 +135,8 @@ def _labels(value: dict[str, Any]) -> list[str]:
 def read(source: Source) -> TextRows:
     """Events if the file has regions, answers if it has choices only."""
     found = list(_annotations(source))
-    choices = any(
-        r.get("type") == "choices" and "start" not in r["value"] for _, _, _, results, _ in found for r in results
-    )
-    regions = any("start" in r["value"] for _, _, _, results, _ in found for r in results)
+    spans = {("start" in r["value"], r.get("type") == "choices") for _, _, _, results, _ in found for r in results}
+    choices, regions = (False, True) in spans, any(region for region, _ in spans)
     if choices and regions:
         source.note("has regions and choices; the regions are read as events, the choices as answers")
     return _regions(source, found) if regions or not choices else answers(source)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput, optional
@@ -27,8 +28,6 @@ _SCALE, _DURATION, _CLUSTER_TIME, _BLOCKS = 0x2AD7B1, 0x4489, 0xE7, (0xA3, 0xA1)
 
 def video_seconds(path: Path) -> float:
     """The length of a video in seconds."""
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
     try:
         with path.open("rb") as file:
             found = _matroska(file) if file.read(4) == b"\x1aE\xdf\xa3" else _mp4(file)
@@ -164,13 +163,26 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
     Signals in npy or CSV files (one column per channel) carry no sample rate: give it.
     """
     path = Path(path)
-    if path.suffix.lower() in SIGNALS:
-        return _signal_header(path, sample_rate)
-    if path.suffix.lower() in VIDEOS:
+    kind = path.suffix.lower()
+    if kind in SIGNALS and kind not in MEASURED and sample_rate is None:
+        raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
+    if sample_rate is not None and not sample_rate > 0:
+        raise InvalidInput(f"sample_rate must be > 0, got {sample_rate:g}")
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    if kind in VIDEOS:
         return SignalHeader(path, 1000.0, round(1000 * video_seconds(path)), 0)
+    if kind in MEASURED:
+        with refused(path, _UNREADABLE, quiet=True):
+            if kind == ".hea":
+                head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
+                return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
+            signals, seconds = _edf(path)
+            rate = float(signals[0].sampling_frequency)
+            return SignalHeader(path, rate, round(rate * seconds), len(signals))
+    if kind in SIGNALS:
+        return SignalHeader(path, float(sample_rate or 0), *_signal_values(path).shape)
     with _hearing(lambda: f"{path}: not readable as audio") as sf:
-        if not path.is_file():
-            raise InvalidInput(f"{path}: no such file")
         info = sf.info(str(path))
     if info.frames <= 0 or info.samplerate <= 0:
         raise InvalidInput(f"{path}: the recording is empty")
@@ -262,30 +274,25 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
 
 
 def _signal_values(path: Path) -> NDArray[Any]:
-    if path.suffix.lower() == ".npy":
-        try:
-            values = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise InvalidInput(f"{path}: not readable as an array: {error}") from error
-    else:
-        import pandas as pd
-
-        try:
+    array = path.suffix.lower() == ".npy"
+    try:
+        if array:
+            values: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
             table = pd.read_csv(path, sep=None, engine="python", header=None)
             if not all(kind.kind in "fiu" for kind in table.dtypes):
                 table = pd.read_csv(path, sep=None, engine="python")
             values = table.to_numpy(dtype=np.float32)
-        except (ValueError, pd.errors.ParserError) as error:
-            raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
+    except (ValueError, OSError, EOFError, pd.errors.ParserError) as error:
+        told = "not readable as an array" if array else "a signal must hold numbers, one column per channel"
+        raise InvalidInput(f"{path}: {told}: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
-    if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
+    if array and values.ndim == 2 and values.shape[0] < values.shape[1]:
         values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(
-            f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
-        )
-    found: NDArray[Any] = values
-    return found
+        told = "a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
+        raise InvalidInput(f"{path}: {told}")
+    return values
 
 
 def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
@@ -332,27 +339,6 @@ def channel_names(path: PathLike) -> list[str]:
 def _refuse_video(path: Path) -> None:
     if path.suffix.lower() in VIDEOS:
         raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
-
-
-def _signal_header(path: Path, sample_rate: float | None) -> SignalHeader:
-    if path.suffix.lower() in MEASURED:
-        if not path.is_file():
-            raise InvalidInput(f"{path}: no such file")
-        with refused(path, _UNREADABLE, quiet=True):
-            if path.suffix.lower() == ".hea":
-                head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
-                return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
-            signals, seconds = _edf(path)
-            rate = float(signals[0].sampling_frequency)
-            return SignalHeader(path, rate, round(rate * seconds), len(signals))
-    if sample_rate is None:
-        raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
-    if not sample_rate > 0:
-        raise InvalidInput(f"sample_rate must be > 0, got {sample_rate:g}")
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
-    values = _signal_values(path)
-    return SignalHeader(path, float(sample_rate), values.shape[0], values.shape[1])
 
 
 def read_clip(
