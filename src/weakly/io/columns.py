@@ -108,9 +108,8 @@ def roles_of(
             way = f"--columns {shlex.quote(f'answer={counts[0]}')} if more than 0 is present"
             source.note(f"{some}: {way}, --columns answer=@none if not", kind="unused column")
     told = ("text", "number") if alone(found) else ("text",)  # numbers may be ids where nothing else is
-    found.unused = [
-        name for name in free if name.strip() and kinds[name] in told and may_tell(found, name, kinds[name])
-    ]
+    named = [name for name in free if name.strip() and kinds[name] in told]
+    found.unused = [name for name in named if may_tell(found, name, kinds[name])]
     return found
 
 
@@ -120,8 +119,7 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
     for role, name in source.columns.items():
         if role not in terms.ROLES:
             raise InvalidInput(f"columns: {quoted(role)} must be one of {', '.join(terms.ROLES)}")
-        parts = [name] if column_of(names, name) else name.split("+")
-        missing = [part for part in parts if column_of(names, part.strip()) is None]
+        missing = [part for part in name.split("+") if column_of(names, part.strip(), name) is None]
         if missing and not special(role, name):
             raise source.error(f"columns: no column {quoted(missing[0])}; there are {', '.join(names[:30])}")
         found[role] = column_of(names, name) or name
@@ -192,10 +190,9 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = binary, "label"
     else:
         as_class, as_person = (shlex.quote(f"{role}={'+'.join(binary)}") for role in ("label", "annotator"))
-        raise table.source.error(
-            f"{', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people: "
-            f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
-        )
+        words = f"{', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people"
+        way = f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
+        raise table.source.error(f"{words}: {way}")
     free[:] = [n for n in free if n not in found.melted and n != names.get("present")]
 
 
@@ -268,8 +265,7 @@ def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None
     Refused where several could, or where none is known and one might: a table is never one recording by mistake.
     """
     if "recording" in found.names:
-        if found.names["recording"] == "@file":
-            del found.names["recording"]
+        found.names = {role: name for role, name in found.names.items() if (role, name) != ("recording", "@file")}
         return
     if not len(found.table):
         chosen = next((name for name in suited(free, "recording") if terms.TIER[normal(name)[0]] < 3), None)
@@ -317,19 +313,15 @@ def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | N
         codes = word and (terms.IDLIKE.search(base) or base in terms.PLACES or _are_codes(table.columns[word]))
         if word and not (codes or _restarts(found, word) or _backwards(found, word)):
             return None
+    whole = "or recording=@file if the whole file is one recording"
     if ids or files:
         name = (files or ids)[0]
         others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
-        raise source.error(
-            f"no column is known to name the recordings; {quoted(name)} ({n} values){others} "
-            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
-            "if the whole file is one recording"
-        )
+        words = f"no column is known to name the recordings; {quoted(name)} ({n} values){others} could"
+        raise source.error(f"{words}: say recording={name} in columns (--columns recording={name}), {whole}")
     if _backwards(found, best[0] if best else None):
-        raise source.error(
-            "no column names the recordings and the times go backwards, so there may be several; say "
-            "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
-        )
+        words = "no column names the recordings and the times go backwards, so there may be several"
+        raise source.error(f"{words}; say which column it is (--columns recording=NAME), {whole}")
     return None
 
 
@@ -350,19 +342,17 @@ def _like_ids(found: Roles, name: str, kind: str) -> bool:
         return True
     if base in terms.ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
         return False
-    if terms.IDLIKE.search(base):
-        return True
-    return (kind == "text" and (_are_codes(values) or _restarts(found, name))) or _separates(found, name)
+    named = terms.IDLIKE.search(base) or (kind == "text" and (_are_codes(values) or _restarts(found, name)))
+    return bool(named) or _separates(found, name)
 
 
 def _goes_with(found: Roles, name: str) -> bool:
     """Whether a column is another name of the class or the annotator: class_id beside class, one for each."""
-    table, base = found.table, normal(name)[0]
+    table, base = found.table, normal(name)[0].rpartition("_")[0]
     for role in ("label", "annotator"):
-        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), None)
-        if own is None or not (suited([name], role) or base.rpartition("_")[0] == normal(own)[0].removesuffix("_name")):
-            continue
-        if _decides(table.columns[own], table.columns[name]):
+        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), "")
+        kin = own and (suited([name], role) or base == normal(own)[0].removesuffix("_name"))
+        if kin and _decides(table.columns[own], table.columns[name]):
             return True
     return False
 
@@ -453,11 +443,9 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
 
 
 def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
-    together = " together with ".join(map(quoted, parts))
-    raise found.table.source.error(
-        f"the recording could be {quoted(parts[0])}, or {together}: "
-        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
-    )
+    words = f"the recording could be {quoted(parts[0])}, or {' together with '.join(map(quoted, parts))}"
+    way = f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    raise found.table.source.error(f"{words}: {way}")
 
 
 def alone(roles: Roles) -> bool:

@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -133,20 +134,15 @@ def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
     return next((item for item in FORMATS.values() if item.binary == binary and item.fits(source)), None)
 
 
-def own(item: Format) -> tuple[str, ...]:
-    """What may be told of a format that has no columns."""
-    return ("recording",) if item.name == "jams" else ("label",) if item.name in ("textgrid", "elan") else ()
-
-
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
-    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role in own(item))}
+    own = {"jams": "recording", "textgrid": "label", "elan": "label"}.get(item.name)  # told of what has no columns
+    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role == own)}
     plain = item.name in ("csv", "tsv", "records", "parquet")
     if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):
         return item
-    other = [name for name in given.values() if name.lower() not in source.names]
-    parts = [part.strip() for name in other for part in name.split("+")]
-    missing = [name for name in parts if column_of(source.header, name) is None]
+    other = (part.strip() for name in given.values() if name.lower() not in source.names for part in name.split("+"))
+    missing = [name for name in other if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
         raise source.error(f"is {item.name} and has no column {quoted(missing[0])}; there are {names}")
@@ -161,10 +157,9 @@ def _reason(source: Source) -> str:
         told = "JSON"
         try:
             json.loads(source.text)
-        except ValueError as error:
-            told = f"broken JSON ({error}), or"
-        except RecursionError:
-            told = "JSON nested too deep, or"
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            told = "JSON nested too deep, or" if deep else f"broken JSON ({error}), or"
         return f"is {told} of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
     widths = [len(line.split(source.delimiter)) for line in source.head]
     other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
@@ -185,19 +180,26 @@ def _reason(source: Source) -> str:
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
 
-def save(path: Path, pieces: Iterable[str]) -> None:
-    """Write the text, whole or not at all."""
+@contextmanager
+def saving(path: Path, mode: str = "w") -> Iterator[Any]:
+    """A file to write, whole or not at all."""
     try:
-        with atomic_write(path) as file:
-            rest = iter(pieces)
-            while some := list(islice(rest, 200)):
-                file.write("".join(some))
+        with atomic_write(path, mode) as file:
+            yield file
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{path}: a name or label holds half a character ({error.object[error.start]!r})") from error
     except FileNotFoundError as error:
         raise InvalidInput(f"{path}: there is no folder {path.parent}") from error
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def save(path: Path, pieces: Iterable[str]) -> None:
+    """Write the text, whole or not at all."""
+    with saving(path) as file:
+        rest = iter(pieces)
+        while some := list(islice(rest, 200)):
+            file.write("".join(some))
 
 
 def exact(values: Any) -> list[str]:
@@ -415,9 +417,8 @@ def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
     fits = [(len(end), item) for item in able for end in item.endings if path.name.lower().endswith(end)]
     if not fits:
         raise InvalidInput(f"{path}: the name does not tell the format; give one of {names}")
-    longest, preferred = max(size for size, _ in fits), ("clips", "dcase-weak") if answers else ("dcase", "csv")
-    best = [item for size, item in fits if size == longest]
-    return min(best, key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
+    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
+    return min(fits, key=lambda fit: (-fit[0], fit[1].name not in preferred, fit[1].name.endswith("weak")))[1]
 
 
 def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:

@@ -69,10 +69,9 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
         notes.append(f"{told} (first {quoted(near[0], most=60)}); taken for the same")
     more = {name: length for name, length in given.items() if name not in used}
     if names and more and not used:
-        raise InvalidInput(
-            f"recording_length: none of its {len(given)} names is that of a recording (first "
-            f"{quoted(next(iter(given)), most=60)}; the first recording is {quoted(names[0], most=60)})"
-        )
+        first, own = (quoted(each, most=60) for each in (next(iter(given)), names[0]))
+        told = f"none of its {len(given)} names is that of a recording (first {first}; the first recording is {own})"
+        raise InvalidInput(f"recording_length: {told}")
     if more:
         told = f"{counted(len(more), 'recording')} only in recording_length (first {quoted(next(iter(more)), most=60)})"
         notes.append(f"{told}: taken as annotated, nothing there")
@@ -146,11 +145,9 @@ def worded(counts: Mapping[str, int]) -> str:
 
 def beyond(rows: int) -> str:
     """That these are too many rows, and what to do."""
-    return (
-        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files; or "
-        "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table; weakly evaluate "
-        "reads all of them in chunks"
-    )
+    told = f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files"
+    way = "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table"
+    return f"{told}; or {way}; weakly evaluate reads all of them in chunks"
 
 
 @dataclass
@@ -434,13 +431,9 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
 def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
     """What was taken as what, once for files that are alike."""
     groups: dict[str, list[str]] = {}
-    for rows in found:
-        if rows.reading:
-            groups.setdefault(re.sub(r"\(\d+\)", "", rows.reading), []).append(rows.reading)
-    return tuple(
-        many[0] if len(many) == 1 else f"{len(many)} files: {re.sub(r' [(][0-9]+[)]', '', many[0])}"
-        for many in groups.values()
-    )
+    for reading in filter(None, (rows.reading for rows in found)):
+        groups.setdefault(re.sub(r" \(\d+\)", "", reading), []).append(reading)
+    return tuple(many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in groups.items())
 
 
 def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
+_PLAIN = ("answer", "choice")  # questions whose answer is a word, in the minimal export
 _SOUNDS = ("audio", "file", "filename", "sound", "wav", "video", "url")
 _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
 
@@ -75,15 +76,12 @@ def _names(tasks: list[dict[str, Any]]) -> list[str]:
 
 
 def _tasks(source: Source) -> list[dict[str, Any]]:
-    found = source.json()
-    found = [found] if isinstance(found, dict) else found
-    if not isinstance(found, list):
+    found, good = source.json(), []
+    if not isinstance(found, (dict, list)):
         raise source.error("a Label Studio export is a list of tasks")
-    good = []
-    for i, task in enumerate(found, 1):
-        if isinstance(task, dict) and "data" not in task and "annotation_id" in task:
-            task = _full(task)
+    for i, task in enumerate([found] if isinstance(found, dict) else found, 1):
         about = task if isinstance(task, dict) else {}
+        about = _full(about) if "data" not in about and "annotation_id" in about else about
         if isinstance(about.get("data"), dict) and isinstance(about.get("annotations", []), list):
             good.append(about)
         else:
@@ -98,12 +96,11 @@ def _full(task: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, list) and value and all(isinstance(item, dict) and "start" in item for item in value):
             result += [{"id": f"{name} {k}", "from_name": name, "type": "labels", "value": item,
                         "original_length": item.get("original_length")} for k, item in enumerate(value)]  # fmt: skip
-        elif isinstance(value, dict) and "choices" in value:
-            result.append({"from_name": name, "type": "choices", "value": value})
-        elif isinstance(value, str) and name in ("answer", "choice"):
-            result.append({"from_name": name, "type": "choices", "value": {"choices": [value]}})
-    note = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"), "lead_time": task.get("lead_time"),
-            "result": result}  # fmt: skip
+        elif (isinstance(value, dict) and "choices" in value) or (isinstance(value, str) and name in _PLAIN):
+            said = value if isinstance(value, dict) else {"choices": [value]}
+            result.append({"from_name": name, "type": "choices", "value": said})
+    about = {"id": "annotation_id", "completed_by": "annotator", "lead_time": "lead_time"}
+    note = {key: task.get(name) for key, name in about.items()} | {"result": result}
     return {"id": task.get("id"), "data": task, "annotations": [note]}
 
 
@@ -125,6 +122,12 @@ def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str
                 elif not (isinstance(result, dict) and result.get("type") == "relation"):
                     source.fail(f"{place}, result {k + 1}", "value", "has no value")
             yield task, name, item, kept, place
+
+
+def _lengths(results: list[dict[str, Any]]) -> list[float]:
+    """The lengths of the recording that results tell."""
+    told = (number(result.get("original_length")) for result in results)
+    return [total for total in told if 0 < total < np.inf]
 
 
 def _labels(value: dict[str, Any]) -> list[str]:
@@ -151,13 +154,10 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
             rows.unannotated.append(name)
             continue
         marked: list[tuple[Any, ...]] = []
-        for result in results:
-            value, total = result["value"], number(result.get("original_length"))
-            if np.isfinite(total) and total > 0:
-                lengths[name] = total
-            if "start" not in value:
-                continue
-            place = f"{where}, region {result.get('id', '?')}"
+        for total in _lengths(results):
+            lengths[name] = total
+        for result in (result for result in results if "start" in result["value"]):
+            value, place = result["value"], f"{where}, region {result.get('id', '?')}"
             labels = _labels(value)
             if not labels:
                 source.fail(place, "labels", "the region has no label")
@@ -182,10 +182,8 @@ def answers(source: Source) -> TextRows:
     """One row per annotation and label: present, absent or unsure in the task's segment, or in the whole recording."""
     found = list(_annotations(source))
     offered: dict[str, dict[str, None]] = {}
-    for _, _, _, results, _ in found:
-        for result in results:
-            key, said = _question(result)
-            offered.setdefault(key, {}).update(dict.fromkeys(said))
+    for key, said in (_question(result) for _, _, _, results, _ in found for result in results):
+        offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen; alone, they are present
     elif opposites(offered.get(_REGIONS, ())):
@@ -198,31 +196,28 @@ def answers(source: Source) -> TextRows:
             continue
         told = task["data"]
         start, end = number(_first(told, _START)), number(_first(told, _END))
-        totals = [number(result.get("original_length")) for result in results]
-        if np.isnan(end) and np.isnan(start) and totals and np.isfinite(totals[0]) and totals[0] > 0:
+        totals = _lengths(results[:1])
+        if np.isnan(end) and np.isnan(start) and totals:
             start, end = 0.0, totals[0]
             rows.lengths.setdefault(name, totals[0])
         picked: dict[str, list[str]] = {}
-        for result in results:
-            key, said = _question(result)
+        for key, said in map(_question, results):
             picked.setdefault(key, []).extend(said)
         said_of: dict[str, float] = {}
         for key, options in offered.items():
-            if key in plain:
-                if picked.get(key):
-                    label = str(told.get("label") or key) if len(offered) == 1 else key
-                    said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
-                continue
-            for label in options:
+            for label in options if key not in plain else ():
                 said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
+            if key in plain and picked.get(key):
+                label = str(told.get("label") or key) if len(offered) == 1 else key
+                said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
         if not said_of:
             rows.empty.append(name)
         query = told["query"] if told.get("query") is not None else _first(told, _ID)
+        about = (person_of(item.get("completed_by")), number(item.get("lead_time")),
+                 str(task.get("id", "") if query is None else query), str(item.get("id", "")),
+                 str(item.get("updated_at") or item.get("created_at") or ""))  # fmt: skip
         for label, present in said_of.items():
-            who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
-            asked = str(task.get("id", "") if query is None else query)
-            when = str(item.get("updated_at") or item.get("created_at") or "")
-            rows.add(where, name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
+            rows.add(where, name, start, end, label, present, *about)
     if not any(rows.data["answered"]):
         del rows.data["answered"]
     rows.finish().data["seconds"][np.isinf(rows.data["seconds"])] = np.nan

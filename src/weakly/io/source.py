@@ -12,6 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -74,6 +75,7 @@ def refused(name: object, told: str = "cannot be read", *, quiet: bool = False) 
         raise InvalidInput(f"{name}: {told}: {words}") from error
 
 
+@dataclass(eq=False)
 class Source:
     """A file that is read once: its bytes, its text, its first lines.
 
@@ -81,28 +83,25 @@ class Source:
     (the linter's).
     """
 
-    def __init__(
-        self, path: Path, *, on_error: str = "raise", columns: dict[str, str] | None = None, called: str | None = None
-    ) -> None:
-        self.path = path
-        self.called = called  # the address of which this is a copy
-        self.on_error = on_error
-        self.columns = columns or {}
-        self.label: str | None = None  # the class of files that do not name one
-        self.advance: Callable[[int], None] = lambda _: None
-        self.problems: list[tuple[int | str, str, str]] = []  # (line, column, words)
-        self.notes: list[str] = []
-        self.n_rows: int | None = None  # rows that hold something, without the line of names
-        self.clocks: set[str] = set()  # columns that were read as hh:mm:ss
-        self.own = ""  # the recording that the file's own name stands for, where it was asked for
-        self.asked = ""  # about a column that may hold answers, for whoever wants answers
-        self.unit_known = False  # whether the file, or the caller, tells the unit of its times
-        self.point_length: float | None = None  # of the events that points become
-        self.open_end: str | None = None  # "recording": an event without an end lasts as long as its recording
-        self.sheet: str | None = None  # of a workbook
-        self.layer: dict[str, str] = {}  # the tier or namespace that was chosen
-        self.recording_length: Any = None  # seconds, or by name, as the caller says
-        self.signs: list[tuple[str, str]] = []  # notes that the linter counts as findings: (kind, words)
+    path: Path
+    on_error: str = "raise"
+    columns: dict[str, str] = field(default_factory=dict)
+    called: str | None = None  # the address of which this is a copy
+    label: str | None = None  # the class of files that do not name one
+    point_length: float | None = None  # of the events that points become
+    open_end: str | None = None  # "recording": an event without an end lasts as long as its recording
+    sheet: str | None = None  # of a workbook
+    layer: dict[str, str] = field(default_factory=dict)  # the tier or namespace that was chosen
+    recording_length: Any = None  # seconds, or by name, as the caller says
+    advance: Callable[[int], Any] = int  # by how much a progress bar goes on
+    problems: list[tuple[int | str, str, str]] = field(default_factory=list)  # (line, column, words)
+    notes: list[str] = field(default_factory=list)
+    signs: list[tuple[str, str]] = field(default_factory=list)  # notes that the linter counts as findings
+    n_rows: int | None = None  # rows that hold something, without the line of names
+    clocks: set[str] = field(default_factory=set)  # columns that were read as hh:mm:ss
+    own: str = ""  # the recording that the file's own name stands for, where it was asked for
+    asked: str = ""  # about a column that may hold answers, for whoever wants answers
+    unit_known: bool = False  # whether the file, or the caller, tells the unit of its times
 
     @property
     def name(self) -> str:
@@ -157,12 +156,14 @@ class Source:
         """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""
         lines = self.text.splitlines(keepends=True)
         n = next((i for i, line in enumerate(lines) if line.strip() and not COMMENT.match(line)), 0)
-        if not any(line.strip() for line in lines[:n]):
-            return False
-        self.text = "\n" * n + "".join(lines[n:])
+        return n > 0 and self.without(n, f"{n} lines of comments before the first row are passed over")
+
+    def without(self, n: int, words: str) -> bool:
+        """Blank the first lines, with a note; those behind them keep their numbers."""
+        self.text = "\n" * n + "".join(self.text.splitlines(keepends=True)[n:])
         for name in ("head", "delimiter", "header", "names"):
             self.__dict__.pop(name, None)
-        self.note(f"{n} lines of comments before the first row are passed over")
+        self.note(words)
         return True
 
     @cached_property
@@ -269,9 +270,9 @@ class Source:
 
     def _swallowed(self, row: list[str], delimiter: str, width: int, line: int) -> None:
         """A quote that is closed many lines later has swallowed rows: their separators are inside one field."""
-        for field in row:
-            inside = _NEWLINE.split(field)[1:]
-            joined = inside and width > 2 and field.count(delimiter) >= (width - 1) * len(inside)
+        for cell in row:
+            inside = _NEWLINE.split(cell)[1:]
+            joined = inside and width > 2 and cell.count(delimiter) >= (width - 1) * len(inside)
             if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
                 words = f"a quote opens here and closes {len(inside)} lines later, with whole rows inside"
                 raise InvalidInput(f"{self.at(line)}: {words}; a stray quote?")
@@ -286,25 +287,22 @@ class Source:
         if not text.strip() or text.endswith(("\n", "\r")) or _DOCUMENT.match(text):
             return
         every = _NEWLINE.split(text)
-        used = {line for line in lines if isinstance(line, int)}
-        if len(every) not in used or every[-1].rstrip().endswith('"'):
+        used, end = {line for line in lines if isinstance(line, int)}, every[-1].rstrip()
+        if len(every) not in used or end.endswith('"'):
             return
-        sign = self.delimiter if self.delimiter in every[-1] else None
+        sign, named = self.delimiter if self.delimiter in end else None, dict(zip(lines, labels))
         last, *others = (every[k - 1].rsplit(sign, 1)[-1].strip() for k in sorted(used, reverse=True))
-        named = dict(zip(lines, labels))
-        if named.get(len(every)) and every[-1].rstrip().endswith(named[len(every)]):
+        if named.get(len(every)) and end.endswith(named[len(every)]):
             last, others = named.pop(len(every)), list(named.values())
-        if last in others:
-            return
+        shorter = len(others) > 1 and len(last) < min(map(len, others))
         try:
             float(last), [float(other) for other in others]
-            decimals = [len(each.partition(".")[2]) for each in (last, *others)]
-            alike = len({*map(len, others)}) == len({*decimals[1:]}) == 1 and len(last) < len(others[0])
-            cut = len(others) > 1 and (alike or decimals[0] < min(decimals[1:]))
+            least, *decimals = (len(each.partition(".")[2]) for each in (last, *others))
+            alike = shorter and len({*map(len, others)}) == len({*decimals}) == 1
+            cut = alike or (len(others) > 1 and least < min(decimals))
         except ValueError:
-            begins = last and any(other.startswith(last) for other in others)
-            cut = begins or (len(others) > 1 and len(last) < min(map(len, others)))
-        if cut:
+            cut = shorter or (last != "" and any(other.startswith(last) for other in others))
+        if cut and last not in others:
             words = f"the last line has no end and its last field {quoted(last)} looks cut; is the file whole?"
             self.note(words, line=len(every), kind="cut short")
 

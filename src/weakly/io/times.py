@@ -200,10 +200,9 @@ def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tu
     if told == IN_NAME:
         return (onset - began) % 86400, (offset - began) % 86400, "times of day from the recordings' names"
     if after and began.max() > 0:
-        source.note(
-            f"times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, "
-            f"for names tell when recordings began: --columns origin={IN_NAME} if so, --columns origin={NONE} if not"
-        )
+        words = f"times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, for names "
+        way = f"--columns origin={IN_NAME} if so, --columns origin={NONE} if not"
+        source.note(f"{words}tell when recordings began: {way}")
     return onset, offset, "hh:mm:ss"
 
 
@@ -334,10 +333,9 @@ def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: str, kin
         known = {name: date_in(name) for name in set(recording)}
         origin = np.array([known[name] for name in recording])
         if np.isnan(origin).any():
-            raise source.error(
-                f"{quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
-                "the column that does (--columns origin=NAME), or give times in seconds"
-            )
+            words = f"{quoted(names['onset'])} holds dates and nothing says when the recordings began"
+            way = "name the column that does (--columns origin=NAME), or give times in seconds"
+            raise source.error(f"{words}; {way}")
     onset = np.round(moment - origin, 6)
     if kinds.get(end) == "date":
         return onset, np.round(dates(texts(table.columns[names[end]])) - origin, 6)

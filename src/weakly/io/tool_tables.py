@@ -57,17 +57,13 @@ def clip_length(recording: str) -> float:
 
 def _shape(source: Source) -> str:
     """What the columns of a list without names are: letters for text (t) and numbers (n); "" if it is no such list."""
-    shapes = set()
     if any(line.startswith("\\\t") for line in source.head):
         return ""  # an Audacity track with lines of frequencies
-    for line in source.head:
-        fields = [field.strip() for field in line.split(source.delimiter)]
-        shapes.add("".join("n" if is_number(field) else "-" if not field else "t" for field in fields))
-    shapes.discard("t---")
+    rows = [list(map(str.strip, line.split(source.delimiter))) for line in source.head]
+    shapes = {"".join("n" if is_number(field) else "t" if field else "-" for field in row) for row in rows} - {"t---"}
     if len(shapes) > 1:  # an event label may look like a number
-        widths = {len(shape) for shape in shapes}
-        merged = "".join("t" if "t" in column else "n" for column in zip(*shapes)) if len(widths) == 1 else ""
-        shapes = {merged}
+        alike = len(set(map(len, shapes))) == 1
+        shapes = {"".join("t" if "t" in column else "n" for column in zip(*shapes)) if alike else ""}
     return shapes.pop() if shapes else ""
 
 
@@ -81,10 +77,9 @@ def sniff_clips(source: Source) -> bool:
     if _shape(source) != "tnnt":
         return False
     rows = [[field.strip() for field in line.split(source.delimiter)] for line in source.head]
-    told = [(CLIP.search(row[0]), row[1:3]) for row in rows]
-    return all(
-        m and all(map(is_number, times)) and [*map(float, m.groups())] == [*map(float, times)] for m, times in told
-    )
+    told = [(CLIP.search(name), times) for name, *times, _ in rows if all(map(is_number, times))]
+    same = [m is not None and [*map(float, m.groups())] == [*map(float, times)] for m, times in told]
+    return len(same) == len(rows) and all(same)
 
 
 def read_strong(source: Source) -> TextRows:
@@ -252,9 +247,8 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
         raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
     labels = _present(frame, frame["recording"].tolist(), names)
     if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
-        raise InvalidInput(
-            "audioset-weak: separates labels by commas; there are labels that hold commas, quotes or spaces"
-        )
+        told = "separates labels by commas; there are labels that hold commas, quotes or spaces"
+        raise InvalidInput(f"audioset-weak: {told}")
     lines = ["# Segments csv\n", f"# num_segs={len(names)}\n", "# YTID, start_seconds, end_seconds, positive_labels\n"]
     for name in names:
         match = _SEGMENT.match(name)
@@ -297,10 +291,10 @@ READERS = (
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _RAVEN_OWN = {
     "selection", "view", "channel", "begin time (s)", "end time (s)", "low freq (hz)", "high freq (hz)",
-    "file offset (s)",
-    "begin file", "begin path", "end file", "end path", "delta time (s)", "delta freq (hz)", "confidence", "score",
-    "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time", "end clock time",
-    "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time", "center freq (hz)",
+    "file offset (s)", "begin file", "begin path", "end file", "end path", "delta time (s)", "delta freq (hz)",
+    "confidence", "score", "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time",
+    "end clock time", "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time",
+    "center freq (hz)",
 }  # fmt: skip
 _RAVEN_LABELS = ("species", "common name", "annotation", "annotations", "tags", "label", "class", "event_label",
            "species code")  # fmt: skip
