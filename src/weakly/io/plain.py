@@ -246,21 +246,6 @@ def sentence(roles: Roles, rows: TextRows, unit: str) -> str:
     return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
 
 
-def overlooked(roles: Roles) -> list[str]:
-    """The unused columns that may tell recordings apart: ids finer than the recording and coarser than a row.
-
-    Where no column names the recording, any words or whole numbers that are repeated may.
-    """
-    columns, recording, found = roles.table.columns, roles.names.get("recording"), []
-    for name in (each for each in roles.unused if terms.normal(each)[0] not in terms.ASIDE):
-        many, rows = len(set(columns[name])), len(columns[name])
-        ids = terms.IDLIKE.search(terms.normal(name)[0]) and not many == rows > 9  # one for each row
-        if ids or (alone(roles) and many < rows):
-            known = recording in columns and _decides(columns[recording], columns[name])
-            found += [] if known or _goes_with(roles, name) else [name]
-    return found
-
-
 def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     """The table with a row for each class or person that has a column, and for each of several classes in one cell."""
     names, melted, label = roles.names, roles.melted, roles.names.get("label", "")
@@ -321,24 +306,29 @@ def _say_asked(roles: Roles, rows: TextRows) -> None:
 
 
 def _say_overlooked(roles: Roles) -> None:
-    """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording."""
-    source, names, label = roles.table.source, overlooked(roles), roles.get("label")
-    if label and alone(roles) and "label" not in source.columns and not terms.suited([label], "label"):
-        source.note(
-            f"no column is known to name the recordings or the labels; {quoted(label)} is taken as the label and the "
-            f"file as one recording: --columns recording={label} if it tells recordings apart, label={label} if not",
-            kind="unknown columns",
-        )
-    if names and alone(roles):
-        several = f"{quoted(names[0])} is" if len(names) == 1 else f"{', '.join(map(quoted, names[:4]))} are"
-        source.note(
-            f"no column names the recordings, so the file is one; {several} not used and may tell "
-            f"several apart: --columns recording={names[0]}, or recording=@file if it is one",
-            kind="unused column",
-        )
-        return
-    for name in names:
-        many = len(set(roles.table.columns[name]))
+    """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording.
+
+    These are ids finer than the recording and coarser than a row; where no column names it, anything repeated.
+    """
+    source, label, columns = roles.table.source, roles.get("label"), roles.table.columns
+    single, recording, names = alone(roles), roles.get("recording"), dict[str, int]()
+    for name in (each for each in roles.unused if terms.normal(each)[0] not in terms.ASIDE):
+        many, rows = len(set(columns[name])), len(columns[name])
+        ids = terms.IDLIKE.search(terms.normal(name)[0]) and not many == rows > 9  # one for each row
+        known = recording in columns and _decides(columns[recording], columns[name])
+        if (ids or (single and many < rows)) and not (known or _goes_with(roles, name)):
+            names[name] = many
+    if single and label and "label" not in source.columns and not terms.suited([label], "label"):
+        words = "no column is known to name the recordings or the labels; "
+        words += f"{quoted(label)} is taken as the label and the file as one recording: "
+        way = f"--columns recording={label} if it tells recordings apart, label={label} if not"
+        source.note(words + way, kind="unknown columns")
+    if single and names:
+        first, several = next(iter(names)), ", ".join(map(quoted, [*names][:4]))
+        words = f"no column names the recordings, so the file is one; {several} {'is' if len(names) == 1 else 'are'} "
+        way = f"--columns recording={first}, or recording=@file if it is one"
+        source.note(f"{words}not used and may tell several apart: {way}", kind="unused column")
+    for name, many in names.items() if not single else ():
         words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
         source.signs.append(("unused column", f"{source.name}: {words}"))
 

@@ -31,7 +31,7 @@ KINDS = (
     (b"ID3", "sound (MP3), not annotations"),
     (b"\xff\xfb", "sound (MP3), not annotations"),
     (b"caff", "sound (CAF), not annotations"),
-    (b"\x93NUMPY", "a numpy array, numbers without onsets; if they are lengths, use Lengths.sample(np.load(path))"),
+    (b"\x93NUMPY", "a numpy array: numbers without onsets; if they are lengths, use Lengths.sample(np.load(path))"),
     (b"\x89PNG", "a picture, not annotations"),
     (b"%PDF", "a PDF document, not annotations"),
     (b"\x89HDF", "an HDF5 container; save its annotations as a table"),

@@ -1,23 +1,17 @@
 """Tables of tools: DCASE and sed_eval, AudioSet, Raven and Kaleidoscope.
 
-DCASE and sed_eval lists are strong (filename, onset, offset, event_label) or weak (filename, event_labels), with or
-without a line of names. A row with empty fields is a clip that was annotated and holds nothing; ``0 0 label`` in a list
-without names (DCASE 2017) says that the label was looked for and not found. Weak lists whose times are those of the
-clip in its video (``abc_30.000_40.000.wav 30.000 40.000 label``) are recognised by their names.
-
-AudioSet: a strong table (segment_id = id_milliseconds, times within the clip), the same with explicit negatives, and a
-weak CSV, whose clips are called like their strong counterparts, ``YTID_milliseconds``, so that the two can be joined.
-
-Raven selection tables, also BirdNET's: ``Begin Time (s)`` counts over a whole sequence of files, so ``File Offset (s)``
-is used where it is there. A table with a line of names and nothing else was annotated and is empty. The recording is
-called as ``Begin File`` says, else by the name of the table (``a.Table.1.selections.txt`` is a); there are no quotes in
-these tables. Kaleidoscope's detections come with what a person made of them.
+DCASE and sed_eval lists are strong or weak, with or without a line of names. A row with empty fields is a clip that was
+annotated and holds nothing; ``0 0 label`` in a list without names (DCASE 2017) says that the label was looked for and
+not found. AudioSet's weak clips are called like their strong counterparts, ``YTID_milliseconds``, so that the two can
+be joined. Of Raven, a table with a line of names and nothing else was annotated and is empty; ``Begin Time (s)`` counts
+over a whole sequence of files, so ``File Offset (s)`` is used where it is there; there are no quotes in these tables.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -39,7 +33,7 @@ from .vocabulary import TIER, is_answers, is_number, is_vocabulary, normal, numb
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET = ("filename", "file"), ("onset", "event_onset"), ("offset", "event_offset")
 _LABEL = ("event_label",)
-_ROW = ("recording", "onset", "offset", "label")
+_NAMES, _ROW = ("filename", "onset", "offset", "event_label"), ("recording", "onset", "offset", "label")
 
 
 def clip_length(recording: str) -> float:
@@ -84,8 +78,8 @@ def sniff_clips(source: Source) -> bool:
 
 def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
-    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
-    names = ["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)]
+    width = len(source.header)
+    names = ["filename", "scene", *_NAMES[1:]] if width == 5 else list(_NAMES[: max(width, 3)])
     table = ColumnTable.read(source, names=None if _strong_names(source) else names)
     if "event_label" not in table.columns and first_is_label(source, table.columns[table.names[0]], told=False):
         table.columns["event_label"] = table.columns.pop("filename")
@@ -97,8 +91,7 @@ def read_strong(source: Source) -> TextRows:
 
 def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
-    titles = dict(zip(("filename", "onset", "offset", "event_label"), _ROW))
-    found = formats.table_writer(titles, delimiter="\t", empty=True)(events, path)
+    found = formats.table_writer(dict(zip(_NAMES, _ROW)), delimiter="\t", empty=True)(events, path)
     return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
@@ -117,14 +110,24 @@ def sniff_weak(source: Source) -> bool:
     return bool(listed) and not any(suited(source.header, role) for role in ("onset", "offset", "present"))
 
 
-def read_weak(source: Source) -> TextRows:
-    """The labels of clips: each listed label is present; of others nothing is said."""
-    table = ColumnTable.read(source)
+def read_weak(source: Source, titles: Sequence[str] | None = None) -> TextRows:
+    """The labels of clips, which are as long as their names tell: each listed label is present; of others nothing is
+    said; a clip without a label is empty."""
+    table = ColumnTable.read(source, names=None if titles is None else list(titles))
+    for time in {"onset", "offset"} & table.columns.keys():  # in the video, as the clips' names say
+        table.numbers(time)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
-    if label.lower() == "event_labels":
-        table = _listed(table, label)
-    names = [name.strip() for name in table.columns[file]]
-    return _of_clips(source, names, table.columns[label], table.lines)
+    table = _listed(table, label) if label.lower() == "event_labels" else table
+    names, labels = [name.strip() for name in table.columns[file]], table.columns[label]
+    known = {name: clip_length(name) for name in dict.fromkeys(names)}
+    offset = np.array([known[name] for name in names], dtype=np.float64)
+    onset = np.where(np.isnan(offset), np.nan, 0.0)
+    rows = TextRows.of(source, table.lines, names, onset, offset, labels, present=np.ones(len(labels)))
+    rows.lengths = {name: length for name, length in known.items() if length == length}
+    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
+    if rows.lengths:
+        source.note(f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names")
+    return rows.say("filename", "listed labels", "time = all of the clip")
 
 
 def _listed(table: ColumnTable, name: str) -> ColumnTable:
@@ -133,29 +136,6 @@ def _listed(table: ColumnTable, name: str) -> ColumnTable:
     held = table.taken(np.repeat(np.arange(len(table)), list(map(len, listed))))
     held.columns[name] = [label for some in listed for label in some]
     return held
-
-
-def read_clips(source: Source) -> TextRows:
-    """The labels of clips that are listed with their times in the video."""
-    table = ColumnTable.read(source, names=["filename", "onset", "offset", "event_label"])
-    for name in ("onset", "offset"):
-        table.numbers(name)
-    names = [name.strip() for name in table.columns["filename"]]
-    return _of_clips(source, names, table.columns["event_label"], table.lines)
-
-
-def _of_clips(source: Source, names: list[str], labels: list[str], lines: Sequence[int]) -> TextRows:
-    """Labels of whole clips, which are as long as their names tell; a clip without a label is empty."""
-    known = {name: clip_length(name) for name in dict.fromkeys(names)}
-    offset = np.array([known[name] for name in names], dtype=np.float64)
-    onset = np.where(np.isnan(offset), np.nan, 0.0)
-    rows = TextRows.of(source, lines, names, onset, offset, labels, present=np.ones(len(labels)))
-    rows.lengths = {name: length for name, length in known.items() if length == length}
-    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
-    if rows.lengths:
-        words = f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names"
-        source.note(words)
-    return rows.say("filename", "listed labels", "time = all of the clip")
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
@@ -281,7 +261,7 @@ READERS = (
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
            None, write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
-           read_clips),
+           partial(read_weak, titles=_NAMES)),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
            lambda s: _shape(s) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn"), read_strong, write_list,
            endings=(".ann",)),
