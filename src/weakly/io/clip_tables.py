@@ -21,7 +21,7 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .formats import Format, answer_losses, columns_of, delimited, exact, losses, save
-from .plain import rows_of
+from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, suited, without_presence
@@ -48,7 +48,7 @@ def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
     table = ColumnTable.read(source)
     told = {role: table.find(*names) for role, names in columns.items()}
     source.columns = {**{role: name for role, name in told.items() if name is not None}, **source.columns}
-    return rows_of(table, exact=True)
+    return rows_of(table, EXACT)
 
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
@@ -89,7 +89,7 @@ def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]
             raise source.error(f"two columns are called {quoted(name)}; which of them is the class?")
         known = {value: said(value.strip()) for value in set(table.columns[name])}
         table.columns[name] = [known[value] for value in table.columns[name]]
-    return rows_of(table, exact=True, classes=classes)
+    return rows_of(table, EXACT, classes)
 
 
 _BITS = {"0", "1", "0.0", "1.0", "false", "true", ""}
@@ -224,7 +224,7 @@ def read_votes(source: Source) -> TextRows:
     said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), whole_votes.ravel()).tolist()
     columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
     source.columns = {"present": "answers", "annotator": "voter", **source.columns}
-    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), exact=True)
+    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), EXACT)
     none = table.taken(np.flatnonzero((times == 0) & ~wrong))
     name = next(iter(suited(rest, "recording")), None)
     rows.empty += [value.strip() for value in none.columns[name]] if name else []

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,9 @@ _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "se
 class Dialect:
     """The table of one tool: what gives it away, what its columns are, which labels say that nothing is there."""
 
-    name: str
-    words: str
-    needs: frozenset[str]
+    name: str = ""
+    words: str = ""
+    needs: frozenset[str] = frozenset()
     fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
     told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
@@ -44,6 +45,11 @@ class Dialect:
     renamed: dict[str, str] = field(default_factory=dict)
     length: float = np.nan  # seconds of every recording
     only: bool = False  # whether other columns are left out
+    sought: bool = False  # whether ``0 0`` says that the label was looked for
+    exact: bool = True  # what stands in a cell is meant so
+
+
+EXACT, LOOSE = Dialect(), Dialect(exact=False)  # of no tool that we know
 
 
 DIALECTS = (
@@ -117,18 +123,11 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> TextRows:
     """The events or the answers of a table with named columns."""
-    return rows_of(ColumnTable.read(source), dialect_of(source))
+    return rows_of(ColumnTable.read(source), dialect_of(source) or LOOSE)
 
 
-def rows_of(
-    table: ColumnTable,
-    dialect: Dialect | None = None,
-    *,
-    exact: bool = False,
-    sought: bool = False,
-    classes: Sequence[str] = (),
-) -> TextRows:
-    """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought.
+def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str] = ()) -> TextRows:
+    """The rows of a table; a row without times and label is an empty recording.
 
     ``classes`` are columns of answers, each about the class of its name.
     """
@@ -137,21 +136,20 @@ def rows_of(
         if table.find(key) is None and not any(terms.suited([key], role) for role in _TIMES):
             table.columns[key] = [value] * len(table)
             table.names.append(key)
-    dialect_ = dialect or Dialect("", "", frozenset())
-    known = {role: table.find(*names) for role, names in dialect_.fixed.items()}
+    known = {role: table.find(*names) for role, names in dialect.fixed.items()}
     fixed = {role: name for role, name in known.items() if name is not None}
     bids = is_bids(source) and "recording" not in fixed
-    source.columns = {**({"recording": "@file"} if bids else {}), **dialect_.told, **source.columns}
-    roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None, classes=classes)
-    if dialect and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
+    source.columns = {**({"recording": "@file"} if bids else {}), **dialect.told, **source.columns}
+    roles = roles_of(table, fixed=fixed, exact=dialect.exact, classes=classes)
+    if dialect.name and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
         free = [n for n in table.names if n not in roles.names.values() and terms.normal(n)[0] not in terms.ASIDE]
         roles.asked = [n for n in free if terms.is_answers(table.columns[n]) and len({*table.columns[n]}) > 1]
         roles.sided = True
     table = _spread(table, roles)
-    own = source.stem(*dialect_.endings, *((r"_events\.tsv$",) if bids else ()))
+    own = source.stem(*dialect.endings, *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
     whole = times.whole_recordings(table, roles)
-    onset, offset, unit = times.times_of(table, roles, recording, mne=dialect_.name == "mne-csv")
+    onset, offset, unit = times.times_of(table, roles, recording, mne=dialect.name == "mne-csv")
     asked = "present" in roles.names
     if asked and not unit:
         named = times.clip_times(recording)
@@ -170,46 +168,42 @@ def rows_of(
             if any(str(values[i]).strip().lower() not in terms.MISSING for values in table.columns.values()):
                 onset[i], blank[i] = np.inf, False  # is one without times
     zero = (onset == 0) & (offset == 0)
-    if sought and zero.any():
+    if dialect.sought and zero.any():
         source.note(f"{int(zero.sum())} rows '0 0' say that a label was looked for and not found")
         blank |= zero
-    if dialect_.nothing:
-        blank |= np.array([value.strip().lower() in dialect_.nothing for value in label], dtype=bool)
-    said = table.find(dialect_.points[0]) if dialect_.points[0] else None
-    points = np.array([value == dialect_.points[1] for value in table.columns[said]], bool) if said else None
+    if dialect.nothing:
+        blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
+    points = np.array([value == dialect.points[1] for value in table.columns.get(dialect.points[0], ())], bool)
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
         data["annotator"] = terms.texts(table.columns[roles.names["annotator"]])
     if "confidence" in roles.names:
         data["confidence"] = table.numbers(roles.names["confidence"])
     used = [name for role, name in roles.names.items() if role not in ("rate", "origin")] + roles.parts
-    others = {} if dialect_.only else table.others(*used)
-    data |= {dialect_.renamed.get(name, name): values for name, values in others.items() if name not in data}
+    others = {} if dialect.only else table.others(*used)
+    data |= {dialect.renamed.get(name, name): values for name, values in others.items() if name not in data}
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
     aliases = {name: role for role, name in roles.names.items() if role in data}
     rows = TextRows(source, data, table.lines, aliases=aliases)
     lengths = _lengths_and_idle(table, roles, rows, blank)
-    if dialect_.length == dialect_.length:
-        lengths = dict.fromkeys(recording, dialect_.length)
+    lengths |= dict.fromkeys(recording, dialect.length) if dialect.length == dialect.length else {}
     rows.lengths = lengths  # starts alone ask for them
-    waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
-    if not asked and not roles.exact:
-        waiting = _unlabelled(rows, blank)
+    waiting = _answered(table, roles, rows) if asked else _unlabelled(rows, blank | roles.exact)
     if roles.names.get("offset") == times.NEXT:
         waiting |= times.only_end(rows, blank)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
-    if not len(table) and ("recording" not in roles.names or dialect_.name == "raven"):
+    if not len(table) and ("recording" not in roles.names or dialect.name == "raven"):
         rows.empty.append(own)
     boxes = table.find("is_box")
-    if points is not None and points.any():
+    if points.any():
         points = times.pass_points(rows, points)
         blank, waiting = blank[~points], waiting[~points]
     if whole and "recording_length" in roles.names:
         rows.data["onset"], rows.data["offset"] = np.zeros(len(table)), table.numbers(roles.names["recording_length"])
     rows.keep(~blank & ~waiting, why=("not answered yet" if asked else "ends only") if waiting.any() else "")
-    if dialect_.name == "aplose" and boxes:
+    if dialect.name == "aplose" and boxes:
         weak = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
         ends = zip(rows.data["recording"], rows.data["offset"].tolist(), weak)
         rows.data |= {"weak": weak} if weak.any() else {}
@@ -238,10 +232,9 @@ def sentence(roles: Roles, rows: TextRows, unit: str) -> str:
         parts.append(f"time = {unit}")
     elif names.get("present") == "@present":
         parts.append("labels of whole recordings, all present")
-    for role in ("present", "annotator", "recording_length"):
+    for role, word in (("present", "answer"), ("annotator", "annotator"), ("recording_length", "recording_length")):
         if role in names and not names[role].startswith("@") and not (by_class and role == "present"):
-            number = f" ({annotators})" if role == "annotator" else ""
-            parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
+            parts.append(f"{word} = {names[role]}" + (f" ({annotators})" if role == "annotator" else ""))
     left = [name for name in roles.unused if terms.normal(name)[0] not in terms.ASIDE]
     return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
 
@@ -280,12 +273,11 @@ def _unlabelled(rows: TextRows, blank: Any) -> Any:
     if "" not in label or not any(label):
         return np.zeros(len(rows), dtype=bool)
     none = np.array([not value.strip() for value in label], dtype=bool) & ~blank & np.isfinite(rows.data["onset"])
-    for i in np.flatnonzero(none).tolist():
-        rows.source.problems.append((rows.places[i], "label", "the event has no label"))
-    if none.any():
-        words = f"{counted(int(none.sum()), 'event')} without a label left out"
-        rows.source.note(f"{words} (first in line {rows.places[int(np.argmax(none))]})")
-        rows.empty += [name for name, out in zip(rows.data["recording"], none) if out]
+    places = list(compress(rows.places, none))
+    rows.source.problems += [(place, "label", "the event has no label") for place in places]
+    rows.empty += compress(rows.data["recording"], none)
+    if places:
+        rows.source.note(f"{counted(len(places), 'event')} without a label left out (first in line {places[0]})")
     return none
 
 
@@ -356,9 +348,8 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
     """The lengths that a table states; the recordings that it says were not annotated are put into the rows."""
     recording = rows.data["recording"]
     if "annotated" in roles.names:
-        yes = [str(value).lower() for value in terms.texts(table.columns[roles.names["annotated"]])]
-        idle = {n for n, value, none in zip(recording, yes, blank) if none and value in ("false", "no", "0")}
-        rows.unannotated = sorted(idle)
+        said = zip(recording, terms.texts(table.columns[roles.names["annotated"]]), blank)
+        rows.unannotated = sorted({n for n, yes, none in said if none and yes.lower() in ("false", "no", "0")})
     name = roles.get("recording_length")
     if name is None:
         return {}
@@ -411,9 +402,8 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
 def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     """Everything; what numbers other columns hold reads back as text."""
     frame, listing = events.to_frame(), events.recordings
-    idle = [name for name, yes in zip(listing.index, listing["annotated"]) if not yes]
-    names = ["recording", "onset", "offset", "label"]
-    names += [str(name) for name in ("annotator", "confidence") if name in frame]
+    idle = list(listing.index[~listing["annotated"]])
+    names = ["recording", "onset", "offset", "label", *(n for n in ("annotator", "confidence") if n in frame)]
     names += [str(name) for name in frame.columns if name not in COLUMNS]
     columns = columns_of(frame, *names, silent=[*events.silent, *idle])
     typed = [name for name in names[4:] if name != "confidence" and frame[name].dtype.kind in "fiucmM"]
@@ -434,10 +424,9 @@ _WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",")}
 
 def _named(dialect: Dialect) -> Format:
     def sniffed(source: Source) -> bool:
-        if dialect_of(source) is not dialect or dialect.name != "mne-csv":
-            return dialect_of(source) is dialect
         dates = [line.split(",")[0] for line in source.head[1:5]]  # the names are anybody's; dates as onsets are MNE's
-        return source.delimiter == "," and len(source.header) == 3 and terms.kind_of(dates) == "date"
+        mne = source.delimiter == "," and len(source.header) == 3 and terms.kind_of(dates) == "date"
+        return dialect_of(source) is dialect and (mne or dialect.name != "mne-csv")
 
     def reader(source: Source) -> TextRows:
         return rows_of(ColumnTable.read(source), dialect)

@@ -7,6 +7,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -175,8 +176,10 @@ def read(
     events.source = found.told(account, found.skipped + gone)
     if examined is not None:
         events.examined = examined if found.sample is None else examined[examined["recording"].isin(found.sample.names)]
-    elif (options.get("columns") or {}).get("annotator") == "@file":
-        events.examined = _listed_by(found.files)
+    elif (options.get("columns") or {}).get("annotator") == "@file":  # who examined the recordings that a file lists
+        listed = {(n, each.source.stem()): None for each in found.files for n in [*each.data["recording"], *each.empty]}
+        examined = pd.DataFrame([*listed], columns=["recording", "annotator"])
+        events.examined = examined.assign(onset=np.nan, offset=np.nan)
     found.warn()
     return _selected(events, label, found.files, options)
 
@@ -197,24 +200,17 @@ def looked_at(found: FileRows, label: str) -> pd.DataFrame:
     return examined
 
 
-def _listed_by(found: Sequence[TextRows]) -> pd.DataFrame:
-    """Who examined what, where each file is an annotator's: the recordings that it lists, empty ones too."""
-    pairs = [(n, rows.source.stem()) for rows in found for n in dict.fromkeys([*rows.data["recording"], *rows.empty])]
-    return pd.DataFrame(pairs, columns=["recording", "annotator"]).assign(onset=np.nan, offset=np.nan)
-
-
 def _boxes_only(rows: TextRows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
     """Leave out rows about whole files that stand among boxes, unless they are chosen; how many."""
     weak = rows.data.get("weak")
     if weak is None or weak.all() or not weak.any() or any(name in rows.data for name in where or {}):
         return 0
-    n = len({place for place, yes in zip(rows.places, weak) if yes})
-    empty += list(dict.fromkeys(name for name, yes in zip(rows.data["recording"], weak) if yes))
-    rows.keep(~weak)
-    del rows.data["weak"]
-    told = f"{counted(n, 'row')} about whole files among boxes left out; --where is_box=0 reads them"
+    gone = dict(compress(zip(rows.places, rows.data["recording"]), weak))
+    empty += list(dict.fromkeys(gone.values()))
+    rows.keep(~rows.data.pop("weak"))
+    told = f"{counted(len(gone), 'row')} about whole files among boxes left out; --where is_box=0 reads them"
     notes.append(f"{rows.source.name}: {told}")
-    return n
+    return len(gone)
 
 
 def beside(table: pd.DataFrame, told: Collection[str] = ()) -> list[tuple[str, int, str]]:
@@ -287,9 +283,8 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
     """Turn answers into events: what is present spans its segment, or its recording where no segment is given."""
     present = rows.data.pop("present")
     unsure = int(np.isnan(present).sum())
-    empty += [name for name, value in zip(rows.data["recording"], present) if value != 1]
-    said = {place for place, value in zip(rows.places, present) if value == 1}
-    rows.n_absent = len({place for place, value in zip(rows.places, present) if value == 0} - said)
+    empty += compress(rows.data["recording"], present != 1)
+    rows.n_absent = len({*compress(rows.places, present == 0)} - {*compress(rows.places, present == 1)})
     rows.keep(present == 1)
     onset, offset = rows.data["onset"], rows.data["offset"]
     open_ = np.isnan(offset)

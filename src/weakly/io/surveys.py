@@ -18,7 +18,7 @@ import numpy as np
 from ..base.results import counted
 from .documents import ended, guarded, met, number, object_of, started
 from .formats import JSON, Format
-from .plain import rows_of
+from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .times import NEXT, POINTS_OR_NEXT, next_starts, pass_points
@@ -59,7 +59,7 @@ def _by_role(source: Source, roles: dict[str, str], columns: dict[str, Any], lin
     """The rows of the columns that play these roles."""
     source.columns = {**roles, **source.columns}
     names = list(roles.values())
-    return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), exact=True)
+    return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), EXACT)
 
 
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")

@@ -24,7 +24,7 @@ from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
 from .formats import EMPTY, Format, answer_losses, columns_of, delimited, losses, plain_fields, save, texts_of
-from .plain import Dialect, rows_of
+from .plain import EXACT, Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
@@ -86,7 +86,7 @@ def read_strong(source: Source) -> TextRows:
         table.names = list(table.columns)
     known = {column_of(table.names, *words) for words in (_FILE, _ONSET, _OFFSET, _LABEL)}
     more = any(is_answers(table.columns[name]) for name in table.names if name not in known)  # a rater's, perhaps
-    return rows_of(table, exact=not more, sought=True)
+    return rows_of(table, Dialect(exact=not more, sought=True))
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
@@ -250,7 +250,7 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
 
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
-           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), exact=True),
+           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), EXACT),
            formats.table_writer(dict(zip(_STRONG, _ROW)), delimiter="\t"), write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
            read_videos, None, write_videos),
@@ -330,7 +330,7 @@ def read_raven(source: Source) -> TextRows:
         source.columns = {"label": "@none", **source.columns}
     renamed |= {table.find("Channel"): "channel"}
     columns: dict[str, tuple[str, ...]] = {role: (name,) for role, name in fixed.items() if name}
-    rows = rows_of(table, Dialect("raven", "", frozenset(), columns, endings=_RAVEN_ENDING, renamed=renamed))
+    rows = rows_of(table, Dialect("raven", fixed=columns, endings=_RAVEN_ENDING, renamed=renamed))
     for name in {"low_frequency", "high_frequency"} & rows.data.keys():
         rows.data[name] = numbers(source, rows.data[name], rows.places, name)
     # A selection stands in the table once per view (waveform, spectrogram).
@@ -412,7 +412,7 @@ def read_detections(source: Source) -> TextRows:
         source.note(f"{label.count('')} rows name no species and are read as nothing found")
     fixed = {"recording": ("IN FILE",), "onset": ("OFFSET",), "length": ("DURATION",), "label": (names[0],),
              "confidence": ("TOP1DIST", "TOP1MATCHDIST")}  # fmt: skip
-    rows = rows_of(table, Dialect("kaleidoscope", "", frozenset(), fixed, nothing=("",)))
+    rows = rows_of(table, Dialect("kaleidoscope", fixed=fixed, nothing=("",)))
     for name in ("INDIR", "FOLDER", *names[1:]):
         rows.data.pop(table.find(name) or "", None)
     return rows

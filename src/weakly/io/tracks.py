@@ -58,9 +58,8 @@ def _is_span(row: Sequence[str], *, ordered: bool = False) -> bool:
 def sniff(source: Source) -> bool:
     """Rows of two numbers, the second no smaller, and a text, separated by tabs; lines of frequencies between them."""
     rows = [line.split("\t") for line in source.head if not line.startswith("\\")]
-    if not rows or not all(len(row) in (3, 4) and _is_span(row) for row in rows):
-        return False
-    return sum(float(row[1]) >= float(row[0]) for row in rows) > 0.5 * len(rows)
+    spans = all(len(row) in (3, 4) and _is_span(row) for row in rows)
+    return spans and sum(float(row[1]) >= float(row[0]) for row in rows) > 0.5 * len(rows)
 
 
 def read(source: Source) -> TextRows:
@@ -110,20 +109,14 @@ def _questions(rows: TextRows) -> None:
         parts = [(query, f"{said} {label}".strip(), "") for query, label, said in parts]  # "no call?" everywhere
     present = np.empty(len(parts))
     for i, (_, _, said) in enumerate(parts):
-        value = answer_of(said) if said else None
-        if value is None and "?" not in texts[i]:
-            value = UNREADABLE
-        present[i] = -np.inf if value is None else value
-        if value == UNREADABLE:
-            words_ = f"{quoted(texts[i])} holds no answer; write yes, no or unsure behind the question"
-            rows.source.fail(rows.places[i], "label", words_)
-    rows.data |= {
-        "query": [query for query, _, _ in parts],
-        "label": [label or "event" for _, label, _ in parts],
-        "present": present,
-        "annotator": [""] * len(parts),
-        "seconds": np.full(len(parts), np.nan),
-    }
+        value = answer_of(said)
+        present[i] = value if value is not None else -np.inf if "?" in texts[i] else UNREADABLE
+        if present[i] == UNREADABLE:
+            told = f"{quoted(texts[i])} holds no answer; write yes, no or unsure behind the question"
+            rows.source.fail(rows.places[i], "label", told)
+    rows.data |= dict(zip(("query", "label"), ([part[k] for part in parts] for k in (0, 1))))
+    rows.data["label"] = [label or "event" for label in rows.data["label"]]
+    rows.data |= {"present": present, "annotator": [""] * len(parts), "seconds": np.full(len(parts), np.nan)}
     rows.keep(~np.isposinf(present))
     waiting = np.isneginf(rows.data["present"])
     if waiting.any():
@@ -242,11 +235,11 @@ def write_lab(events: Events, path: Path) -> list[str]:
 def sniff_pairs(source: Source) -> bool:
     """Rows of two numbers, the second an end: most are greater, and a number or a pitch beside each time is none."""
     rows = [_fields(line) for line in source.head]
-    if not rows or not all(len(row) == 2 and _is_span(row) for row in rows):
+    if is_beats(rows) or not rows or not all(len(row) == 2 and _is_span(row) for row in rows):
         return False
     over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))
     short = sum(float(b) < float(a) for a, b in rows)
-    return over <= 0.5 * (len(rows) - 1) and short <= 0.5 * len(rows) and not is_beats(rows)
+    return over <= 0.5 * (len(rows) - 1) and short <= 0.5 * len(rows)
 
 
 def _fields(line: str) -> list[str]:
@@ -255,8 +248,8 @@ def _fields(line: str) -> list[str]:
 
 def is_beats(rows: Sequence[Sequence[str]]) -> bool:
     """Whether second numbers count beats: small whole numbers, from 1 on, that start again."""
-    second = [row[1] for row in rows]
-    if len(rows) < 2 or not all(text.isdigit() and int(text) < 20 for text in second):
+    second = [row[1] for row in rows if len(row) > 1]
+    if len(second) < max(2, len(rows)) or not all(text.isdigit() and int(text) < 20 for text in second):
         return False
     steps = {int(b) - int(a) for a, b in pairwise(second)}
     return 1 in steps and (min(steps) < 0 or "1" in second[:2]) and any("." in row[0] for row in rows)
@@ -323,23 +316,22 @@ _TURN = re.compile(rf";;.*|({_NO_TURN.replace(' ', '|')})\b.*|SPEAKER\s+\S+\s+\S
 
 def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
-    lines = [(line, text.split()) for line, text in source.lines() if not text.lstrip().startswith(";;")]
-    turns = [(fields, line) for line, fields in lines if fields[0] == "SPEAKER" and 8 <= len(fields) <= 10]
-    used = {line for _, line in turns}
-    for line, fields in lines:
-        if line not in used and fields[0] not in _OTHERS:
-            got = f"got {len(fields)}, {quoted(fields[0])}"
+    lines = {line: text.split() for line, text in source.lines() if not text.lstrip().startswith(";;")}
+    turns = {line: words for line, words in lines.items() if words[0] == "SPEAKER" and 8 <= len(words) <= 10}
+    others: set[int | str] = {line for line, words in lines.items() if words[0] in _OTHERS}
+    for line, words in lines.items():
+        if line not in turns and line not in others:
+            got = f"got {len(words)}, {quoted(words[0])}"
             source.fail(line, "", f"a turn has 8 to 10 words, the first SPEAKER; {got}")
     names = ["type", "recording", "channel", "onset", "duration", "words", "subtype", "speaker", "confidence", "ahead"]
-    width = max((len(fields) for fields, _ in turns), default=8)
-    table = ColumnTable.of(source, names[:width], [([each for each, _ in turns], [line for _, line in turns])])
+    width = max(map(len, turns.values()), default=8)
+    table = ColumnTable.of(source, names[:width], [(list(turns.values()), list(turns))])
     source.n_rows = len(lines)
     rows = _spans(table, table.columns["recording"], table.columns["speaker"])
     if set(table.columns.get("confidence", ())) - {"<NA>"}:
         rows.data["confidence"] = table.numbers("confidence")
     if len(set(table.columns["channel"])) > 1:
         rows.data["channel"] = table.columns["channel"]
-    others: set[int | str] = {line for line, fields in lines if fields[0] in _OTHERS}
     rows.merged = {"no turn": others} if others else {}
     return rows.checked().say("the second word", "the speaker", "time in seconds")
 
