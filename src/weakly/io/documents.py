@@ -37,9 +37,7 @@ def started(source: Source, *more: str) -> TextRows:
     return TextRows.start(source, *_COLUMNS, *more)
 
 
-def met(
-    rows: TextRows, place: str, recording: str, times: tuple[float, float], label: Any, *more: str, **about: Any
-) -> None:
+def met(rows: TextRows, place: str, recording: str, times: Any, label: Any, *more: str, **about: Any) -> None:
     """Add one event; what is not said ``about`` it (annotator, confidence, frequencies) is empty."""
     values = {"annotator": "", **dict.fromkeys(_COLUMNS[1:], np.nan), **about}
     rows.add(place, recording, *times, "" if label is None else str(label), *values.values(), *more)
@@ -150,11 +148,9 @@ def write_jams(events: Events, path: Path) -> list[str]:
         for person in dict.fromkeys(who) or [""]:
             rows = frame[[own == person for own in who]] if len(frame) else frame
             spans = duration(rows["onset"], rows["offset"]).tolist()
-            score = rows["confidence"].tolist() if "confidence" in rows else [None] * len(rows)
-            data = [
-                {"time": a, "duration": d, "value": label, "confidence": None if c is None or c != c else c}
-                for a, d, label, c in zip(rows["onset"].tolist(), spans, texts_of(rows, "label"), score)
-            ]
+            score = rows["confidence"].tolist() if "confidence" in rows else [np.nan] * len(rows)
+            each = zip(rows["onset"].tolist(), spans, texts_of(rows, "label"), (None if c != c else c for c in score))
+            data = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in each]
             about = {"annotator": {"name": person} if person else {}, "curator": {"name": "", "email": ""}}
             annotations.append({"namespace": "segment_open", "annotation_metadata": about, "data": data, "sandbox": {},
                                 "time": 0, "duration": length})  # fmt: skip
@@ -283,15 +279,15 @@ def write_aoef(events: Events, path: Path) -> list[str]:
     people = {person: i for i, person in enumerate(p for p in dict.fromkeys(texts_of(frame, "annotator")) if p)}
     labels = {label: i for i, label in enumerate(dict.fromkeys(frame["label"]))}
     place = {name: i for i, name in enumerate(listing.index)}
-    annotated = [name for name, done in zip(listing.index, listing["annotated"]) if done]
+    annotated = list(listing.index[listing["annotated"]])
     low, high = ([float(text or "nan") for text in texts_of(frame, n)] for n in ("low_frequency", "high_frequency"))
     mine, (rows,) = by_recording(frame.assign(row=np.arange(len(frame))), "row")
 
     def sounds() -> Iterator[dict[str, Any]]:
         spans = zip(frame["recording"], frame["onset"].tolist(), frame["offset"].tolist(), low, high)
         for i, (name, a, b, f, g) in enumerate(spans):
-            geometry = {"type": "BoundingBox", "coordinates": [a, f, b, g]} if f == f and g == g else (
-                {"type": "TimeInterval", "coordinates": [a, b]})  # fmt: skip
+            kind, at = ("BoundingBox", [a, f, b, g]) if f == f and g == g else ("TimeInterval", [a, b])
+            geometry = {"type": kind, "coordinates": at}
             yield {"uuid": key(_SOUND, i), "recording": key(_RECORDING, place[name]), "geometry": geometry}
 
     def notes() -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,23 +45,16 @@ def _mp4(file: BinaryIO) -> float:
     while at + 8 <= end:
         file.seek(at)
         size, kind = struct.unpack(">I4s", file.read(8))
-        start = at + 8
-        if size == 1:
-            (size,) = struct.unpack(">Q", file.read(8))
-            start += 8
-        size = end - at if size == 0 else size
-        if kind == b"moov":
-            at, end = start, at + size
-            continue
+        size = int.from_bytes(file.read(8), "big") if size == 1 else size or end - at
+        start = file.tell()
         if kind == b"mvhd":
-            file.seek(start)
-            version = file.read(4)[0]
-            file.seek(start + (20 if version == 1 else 12))
-            scale, length = struct.unpack(">IQ" if version == 1 else ">II", file.read(12 if version == 1 else 8))
+            long = file.read(4)[0] == 1  # the version
+            file.seek(start + (20 if long else 12))
+            scale, length = struct.unpack(">IQ" if long else ">II", file.read(12 if long else 8))
             return float(length / scale) if scale else 0.0
         if size < 8:
-            return 0.0
-        at += size
+            break
+        at, end = (start, at + size) if kind == b"moov" else (at + size, end)
     return 0.0
 
 
@@ -148,13 +142,11 @@ class RecordingListing:
 
     def names(self) -> dict[str, Path]:
         """A short name for each recording: its file name, with as many folders as it takes to tell them apart."""
-        paths = list(self.seconds)
-        depth = 1
-        while True:
-            names = ["/".join(path.resolve().parts[-depth:]) for path in paths]
-            if len(set(names)) == len(names):
-                return dict(zip(names, paths))
-            depth += 1
+        for depth in count(1):
+            names = {"/".join(path.resolve().parts[-depth:]): path for path in self.seconds}
+            if len(names) == len(self.seconds):
+                break
+        return names
 
 
 def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
@@ -209,11 +201,8 @@ def _truncated(path: Path, info: Any) -> str:
             file.seek(length + length % 2, os.SEEK_CUR)
         if start[:4] == b"OggS":
             file.seek(max(0, size - 65536))
-            tail = file.read()
-            last = tail.rfind(b"OggS")
-            if last < 0 or not tail[last + 5] & 4:  # the last page carries the end-of-stream flag
-                return "the last page of the stream is missing"
-            return ""
+            page = file.read().rpartition(b"OggS")  # the last one carries the end-of-stream flag
+            return "" if page[1] and page[2][1] & 4 else "the last page of the stream is missing"
     if info.format in ("FLAC", "MP3"):
         told = "the last sample cannot be read"
         with _hearing(lambda: f"{path}: truncated: {told}") as sf, sf.SoundFile(str(path)) as file:
@@ -233,14 +222,11 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
     skipped: dict[Path, str] = {}
     for path in map(Path, paths):
         try:
-            os.path.realpath(path).encode()  # readers, tables and databases take no bytes that are no UTF-8
+            if "\0" not in str(path):  # of which whoever opens it tells
+                os.path.realpath(path).encode()  # readers, tables and databases take no bytes that are no UTF-8
+            seconds[path] = header(path, sample_rate=sample_rate).seconds
         except UnicodeEncodeError:
             skipped[Path(os.fsencode(path).decode("utf-8", "backslashreplace"))] = "its path is not UTF-8; rename it"
-            continue
-        except ValueError:  # a zero in it, of which whoever opens it tells
-            pass
-        try:
-            seconds[path] = header(path, sample_rate=sample_rate).seconds
         except InvalidInput as error:
             skipped[path] = str(error).partition(f"{path}: ")[2] or str(error)
     if skipped:

@@ -357,10 +357,9 @@ class ColumnTable:
     def nothing(self, onset: Any, offset: Any, label: str | None) -> NDArray[np.bool_]:
         """Which rows hold neither times nor a label: recordings that were annotated and are empty."""
         none = np.isnan(onset) & np.isnan(offset)
-        if label is not None:
-            values = self.columns[label]
-            for i in np.flatnonzero(none).tolist():
-                none[i] = str(values[i]).strip().lower() in MISSING
+        values = [] if label is None else self.columns[label]
+        for i in np.flatnonzero(none).tolist() if len(values) else ():
+            none[i] = str(values[i]).strip().lower() in MISSING
         return np.asarray(none)
 
     def others(self, *used: str | None) -> dict[str, Any]:
@@ -393,8 +392,8 @@ def _even_rows(
     even: list[list[str]] = []
     kept: list[int] = []
     for row, line in zip(rows, lines):
-        if len(row) > width and (any(map(str.strip, row[width:])) or (width > 2 and len(row) > 2 * width - 2)):
-            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")  # or two rows in one line
+        if any(map(str.strip, row[width:])) or (width > 2 and len(row) > 2 * width - 2):  # or two rows in one line
+            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
             continue
         if len(row) < width:
             short[first + len(even)] = len(row)
@@ -436,16 +435,14 @@ def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
     alone = {value.strip() for value in set(values) if "," not in value}
     plural = bool(re.search(r"(labels|tags|classes|categories|species_list|events|codes)$", normal(name)[0]))
     for value in set(values):
-        text = value.strip()
+        text, parts = value.strip(), value.split(",")
         if match := _LIST.match(text):
             parts = [part.strip().strip("\"'") for part in match[1].split(",")]
         elif ";" in text or "|" in text:
-            parts = [part.strip() for part in re.split(r"[;|]", text)]
-        elif "," in text and ((plural and ", " not in text) or all(p.strip() in alone for p in text.split(","))):
-            parts = [part.strip() for part in text.split(",")]
-        else:
-            parts = [value]
-        known[value] = [part for part in parts if part] or [""]
+            parts = re.split(r"[;|]", text)
+        elif len(parts) < 2 or not ((plural and ", " not in text) or all(part.strip() in alone for part in parts)):
+            parts = []
+        known[value] = ([part.strip() for part in parts if part.strip()] or [""]) if parts else [value or ""]
     return [known[value] for value in values] if any(known[v] != [v] for v in known if v) else None
 
 
