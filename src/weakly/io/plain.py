@@ -41,7 +41,7 @@ class Dialect:
     told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
-    points: tuple[str, str] = ("", "")  # a column, and what it says of events without a length
+    points: tuple[str, str] = ("\0", "")  # a column, and what it says of events without a length
     renamed: dict[str, str] = field(default_factory=dict)
     length: float = np.nan  # seconds of every recording
     only: bool = False  # whether other columns are left out
