@@ -19,7 +19,7 @@ from .table import NUMBERS, ColumnTable, TextRows
 from .times import duration, ending
 from .vocabulary import person_of
 
-_COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
+COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
 
 
 def number(value: Any) -> float:
@@ -32,22 +32,11 @@ def number(value: Any) -> float:
         return np.inf
 
 
-def started(source: Source, *more: str) -> TextRows:
-    """Rows to which :func:`met` adds the events of a document."""
-    return TextRows.start(source, *_COLUMNS, *more)
-
-
-def met(rows: TextRows, place: str, recording: str, times: Any, label: Any, *more: str, **about: Any) -> None:
-    """Add one event; what is not said ``about`` it (annotator, confidence, frequencies) is empty."""
-    values = {"annotator": "", **dict.fromkeys(_COLUMNS[1:], np.nan), **about}
-    rows.add(place, recording, *times, "" if label is None else str(label), *values.values(), *more)
-
-
 def ended(rows: TextRows, lengths: Mapping[str, float]) -> TextRows:
     """The rows with usable times, without columns in which nothing stands, and the lengths that agree with them."""
     rows.finish()
     for name, values in list(rows.data.items())[4:]:
-        blank = not np.isfinite(values).any() if name in NUMBERS else name in _COLUMNS and not any(values)
+        blank = not np.isfinite(values).any() if name in NUMBERS else name in COLUMNS and not any(values)
         if blank or not len(rows):
             del rows.data[name]
     return rows.checked(lengths)
@@ -96,7 +85,7 @@ def read_jams(source: Source) -> TextRows:
     own = source.stem(r"\.jams$")
     ours = str(meta.get("identifiers", "")) == "{'written_by': 'weakly'}"
     name = title if title and (source.columns.get("recording") == "title" or ours) else own
-    rows = started(source, "namespace")
+    rows = TextRows.start(source, *COLUMNS, "namespace")
     kinds: dict[str, bool] = {}  # namespace: whether some of it lasts
     for each in (each for each in annotations if isinstance(each, dict) and each.get("data")):
         kind = str(each.get("namespace", ""))
@@ -127,8 +116,8 @@ def read_jams(source: Source) -> TextRows:
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            about = {"annotator": who, "confidence": score if np.isfinite(score) else np.nan}
-            met(rows, where, name, (onset, float(ending(onset, span))), label, namespace, **about)
+            more = {"annotator": who, "confidence": score if np.isfinite(score) else np.nan, "namespace": namespace}
+            rows.add(where, name, onset, float(ending(onset, span)), label, **more)
     rows.empty += [] if len(rows) else [name]
     told = "the file's name" if name == own else "title"
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
@@ -233,7 +222,7 @@ def read_aoef(source: Source) -> TextRows:
     tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
-    rows, untagged = started(source), 0
+    rows, untagged = TextRows.start(source, *COLUMNS), 0
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):
@@ -251,8 +240,9 @@ def read_aoef(source: Source) -> TextRows:
         untagged += not own
         onset, offset, low, high = _span(sound.get("geometry"))
         who = person_of(users.get(item.get("created_by"), item.get("created_by") and {"id": item.get("created_by")}))
-        met(rows, place, names[sound["recording"]], (onset, offset), own[0].get("value") if own else "event",
-            annotator=who, confidence=number(item.get("score")), low_frequency=low, high_frequency=high)  # fmt: skip
+        more = {"confidence": number(item.get("score")), "low_frequency": low, "high_frequency": high}
+        label = own[0].get("value") if own else "event"
+        rows.add(place, names[sound["recording"]], onset, offset, label, annotator=who, **more)
     done = {names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in looked}
     heard = (done - {""}) or set(names.values())
     rows.empty = [n for n in names.values() if n in heard]
@@ -372,7 +362,7 @@ def _segment(item: Any) -> tuple[Any, Any, Any]:
 
 def read_videos(source: Source) -> TextRows:
     """The segments of every video, with its duration and subset; a video without one is empty, or not annotated."""
-    rows, lengths, empty = started(source, "subset"), {}, {}
+    rows, lengths, empty = TextRows.start(source, *COLUMNS, "subset"), {}, {}
     subsets: dict[str, bool] = {}
     for name, about, items in _videos(source):
         lengths[name] = number(first_of(about, ("duration", "duration_second", "length")))
@@ -389,7 +379,8 @@ def read_videos(source: Source) -> TextRows:
             about = item if isinstance(item, dict) else {}
             more = {name: number(first_of(about, keys)) for name, keys in _NUMBERS.items()}
             more["confidence"] = more["confidence"] if np.isfinite(more["confidence"]) else np.nan
-            met(rows, place, name, (number(start), number(end)), "event" if label is None else label, subset, **more)
+            label = "event" if label is None else label
+            rows.add(place, name, number(start), number(end), label, subset=subset, **more)
     if not lengths:
         raise source.error("JSON of no known kind: no videos with annotations")
     if not any(rows.data["subset"]):

@@ -156,7 +156,7 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
         if named is not None:
             recording, onset, offset = named
             unit = "the clips' names"
-    label_name = roles.names["label"] if roles.get("label") in table.columns else None
+    label_name = roles.names["label"] if roles.names.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
     label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
     ended = bool({"offset", "length"} & roles.names.keys())
@@ -302,8 +302,8 @@ def _say_overlooked(roles: Roles) -> None:
 
     These are ids finer than the recording and coarser than a row; where no column names it, anything repeated.
     """
-    source, label, columns = roles.table.source, roles.get("label"), roles.table.columns
-    single, recording, names = alone(roles), roles.get("recording"), dict[str, int]()
+    source, label, columns = roles.table.source, roles.names.get("label"), roles.table.columns
+    single, recording, names = alone(roles), roles.names.get("recording"), dict[str, int]()
     for name in (each for each in roles.unused if terms.normal(each)[0] not in terms.ASIDE):
         many, rows = len(set(columns[name])), len(columns[name])
         ids = terms.IDLIKE.search(terms.normal(name)[0]) and not many == rows > 9  # one for each row
@@ -336,7 +336,7 @@ def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     if roles.parts:
         parts = zip(*(map(str.strip, terms.texts(table.columns[name])) for name in roles.parts))
         return list(map("/".join, parts))
-    name = roles.get("recording")
+    name = roles.names.get("recording")
     if name is None:
         return [own] * len(table)
     values = shared(terms.texts(table.columns[name]))
@@ -350,7 +350,7 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
     if "annotated" in roles.names:
         said = zip(recording, terms.texts(table.columns[roles.names["annotated"]]), blank)
         rows.unannotated = sorted({n for n, yes, none in said if none and yes.lower() in ("false", "no", "0")})
-    name = roles.get("recording_length")
+    name = roles.names.get("recording_length")
     if name is None:
         return {}
     values = table.columns[name]
@@ -382,7 +382,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
         rows.data["onset"][i] = np.inf
     rows.data["present"] = said
     rows.data.setdefault("annotator", [""] * len(table))
-    seconds, query = roles.get("seconds"), roles.get("query")
+    seconds, query = roles.names.get("seconds"), roles.names.get("query")
     rows.data["seconds"] = table.numbers(seconds) if seconds else np.full(len(table), np.nan)
     rows.data["query"] = terms.texts(table.columns[query]) if query else [""] * len(table)
     if "comments" in rows.data and not any(rows.data["comments"]):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..base.results import counted
-from .documents import ended, guarded, met, number, object_of, started
+from .documents import guarded, number, object_of
 from .formats import JSON, Format
 from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
@@ -238,14 +238,14 @@ def read_soccernet(source: Source) -> TextRows:
     """The moments of each half, which are recordings of their own; they have no length."""
     document = object_of(source, "SoccerNet")
     game = str(document.get("UrlLocal") or source.path.parent.name).strip("/")
-    rows = started(source, "team")
+    rows = TextRows.start(source, "team")
     for k, item in enumerate(document["annotations"]):
         half, _, clock = str(item["gameTime"]).partition(" - ")
         minutes, _, seconds = clock.partition(":")
         at = number(item.get("position")) / 1000 if "position" in item else number(minutes) * 60 + number(seconds)
-        met(rows, f"annotation {k + 1}", f"{game}/{half}", (at, at), item.get("label"), str(item.get("team", "")))
+        rows.add(f"annotation {k + 1}", f"{game}/{half}", at, at, item.get("label"), str(item.get("team", "")))
     source.unit_known = True
-    return ended(rows, {}).say("UrlLocal/half", "label", "time = position in ms")
+    return rows.finish().checked({}).say("UrlLocal/half", "label", "time = position in ms")
 
 
 _APART = re.compile(r"[,;\t]|\s+")

@@ -59,10 +59,10 @@ class TextRows:
         """No rows yet: recording, onset, offset, label and more columns, for a reader that meets rows one by one."""
         return cls(source, {name: [] for name in ("recording", "onset", "offset", "label", *more)}, [])
 
-    def add(self, place: int | str, *values: Any) -> None:
-        """One row, its values in the order of the columns."""
-        for column, value in zip(self.data.values(), values, strict=True):
-            column.append(value)
+    def add(self, place: int | str, *values: Any, **more: Any) -> None:
+        """One row, its values in the order of the columns, ``more`` by name; what is not said is empty."""
+        for k, (name, column) in enumerate(self.data.items()):
+            column.append(values[k] if k < len(values) else more.get(name, np.nan if name in NUMBERS else ""))
         self.places.append(place)  # type: ignore[attr-defined]
 
     def finish(self) -> TextRows:
@@ -70,6 +70,7 @@ class TextRows:
         if self.source.n_rows is None:
             self.source.n_rows = len({*self.places, *(place for place, _, _ in self.source.problems)})
         self.data |= {name: np.array(self.data[name], np.float64) for name in NUMBERS & self.data.keys()}
+        self.data["label"] = ["" if label is None else str(label) for label in self.data["label"]]
         return self
 
     def __len__(self) -> int:

@@ -41,10 +41,6 @@ class Roles:
     asked: list[str] = field(default_factory=list)  # columns that hold answers and may be something else
     sided: bool = False  # they go with the class, and are probably something else
 
-    def get(self, role: str) -> str | None:
-        """The column of a role."""
-        return self.names.get(role)
-
     def unit(self, role: str) -> str:
         """The unit that the name of the role's column tells."""
         return normal(self.names[role])[1] if role in self.names else ""
@@ -246,7 +242,7 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
 
 def _refuse_lengths(table: ColumnTable, roles: Roles) -> None:
     """Refuse lengths of which a recording has several: they are those of events that begin nobody knows when."""
-    length, own = roles.names["recording_length"], roles.get("recording")
+    length, own = roles.names["recording_length"], roles.names.get("recording")
     if own is None or len({*zip(table.columns[own], table.columns[length])}) == len({*table.columns[own]}):
         return
     used = {*roles.names.values(), *roles.parts}
@@ -319,7 +315,7 @@ def _rate(table: ColumnTable, roles: Roles) -> Any:
 def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: str, kinds: Any, *, mne: bool) -> Any:
     """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
     source, names = table.source, roles.names
-    origin_name = None if source.columns.get("origin") in (IN_NAME, NONE) else roles.get("origin")
+    origin_name = None if source.columns.get("origin") in (IN_NAME, NONE) else roles.names.get("origin")
     moment = dates(texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
     if origin_name is not None:
         origin = dates(texts(table.columns[origin_name]))
