@@ -26,6 +26,7 @@ _MEASURE = re.compile(
     r"size|width|height|area|distance|depth|rank|rating|score|percent|pct|temp|temperature|speed|volume|intensity|x|y|z)(_|$)"
 )
 _OTHERS = ("recording", "annotator", "onset", "offset", "length", "confidence")  # what is no answer by its name
+_ENDS = ("onset", "offset")
 _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
@@ -56,6 +57,8 @@ def roles_of(
     kinds = {name: kind_of(values) for name, values in table.columns.items()}
     taken = {*found.names.values(), *found.parts, *classes}
     free = [name for name in table.names if name and name not in taken]
+    if not exact and not {*_ENDS, "length"} & found.names.keys() and not suited(free, "offset"):
+        _ranges(found, free, kinds)
 
     def take(role: str, *allowed: str) -> None:
         name = next((name for name in suited(free, role) if kinds[name] in allowed), None)
@@ -111,6 +114,26 @@ def roles_of(
     named = [name for name in free if name.strip() and kinds[name] in told]
     found.unused = [name for name in named if may_tell(found, name, kinds[name])]
     return found
+
+
+_RANGE = re.compile(r"^\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*(?:-|–|—|to)\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*$")
+
+
+def _ranges(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
+    """Take a column of starts and ends in one cell (``0:05-0:10``) apart, which is noted."""
+    table = found.table
+    for name in [name for name in free if kinds[name] == "text" and _RANGE.match(table.columns[name][0])]:
+        cells = [_RANGE.match(value) for value in table.columns[name]]
+        both = {f"{role} of {name}": [cell[k] if cell else "" for cell in cells] for k, role in enumerate(_ENDS, 1)}
+        onset, offset = (terms.numbers(table.source, values, table.lines, name) for values in both.values())
+        if all(cells) and (onset < offset).all():
+            table.source.note(f"{quoted(name)} is taken as starts and ends (first {quoted(table.columns[name][0])})")
+            table.columns |= both
+            table.names += both
+            kinds |= {each: kind_of(values) for each, values in both.items()}
+            found.names |= dict(zip(_ENDS, both))
+            free.remove(name)
+            return
 
 
 def _given(source: Source, names: Sequence[str]) -> dict[str, str]:

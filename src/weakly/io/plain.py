@@ -41,7 +41,7 @@ class Dialect:
     told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
-    points: tuple[str, str] = ("\0", "")  # a column, and what it says of events without a length
+    points: tuple[str, ...] = ("\0", "")  # a column, what it says of events without a length, and of mere ends
     renamed: dict[str, str] = field(default_factory=dict)
     length: float = np.nan  # seconds of every recording
     only: bool = False  # whether other columns are left out
@@ -67,6 +67,17 @@ DIALECTS = (
             {"recording": ("Observation id",), "label": ("Behavior",), "onset": ("Start (s)",),
              "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")},
             points=("Behavior type", "POINT")),
+    Dialect("noldus", "Noldus Observer's event log (Observation, Behavior, Time_Relative_sf, Duration_sf, Event_Type)",
+            frozenset(("behavior", "time_relative_sf", "duration_sf", "event_type")),
+            {"recording": ("Observation",), "onset": ("Time_Relative_sf",), "length": ("Duration_sf",),
+             "label": ("Behavior",)}, points=("Event_Type", "Point", "State stop")),
+    Dialect("arbimon", "Arbimon pattern matching (recording, species, x1, x2, y1, y2, validated)",
+            frozenset(("recording", "species", "x1", "x2", "y1", "y2")),
+            {"recording": ("recording",), "onset": ("x1",), "offset": ("x2",), "label": ("species",),
+             "confidence": ("score",), "present": ("validated",)}),
+    Dialect("birdclef", "BirdCLEF soundscapes (row_id, audio_id, seconds, birds): windows of 5 s that end there",
+            frozenset(("row_id", "seconds", "birds")), {"recording": ("audio_id", "filename"),
+            "offset": ("seconds",), "label": ("birds",)}, {"length": "5s"}, nothing=("nocall",), exact=False),
     Dialect("aplose", "APLOSE results (filename, start_time, end_time, annotation, annotator, is_box)",
             frozenset(("filename", "start_time", "end_time", "annotation", "annotator", "is_box")),
             {"recording": ("filename",), "onset": ("start_time",), "offset": ("end_time",), "label": ("annotation",),
@@ -138,6 +149,8 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
             table.names.append(key)
     known = {role: table.find(*names) for role, names in dialect.fixed.items()}
     fixed = {role: name for role, name in known.items() if name is not None}
+    if dialect.name == "arbimon" and "present" in fixed and terms.answers_of(table.columns[fixed["present"]])[1].all():
+        del fixed["present"]  # nobody has looked at the matches
     bids = is_bids(source) and "recording" not in fixed
     source.columns = {**({"recording": "@file"} if bids else {}), **dialect.told, **source.columns}
     roles = roles_of(table, fixed=fixed, exact=dialect.exact, classes=classes)
@@ -173,7 +186,8 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
         blank |= zero
     if dialect.nothing:
         blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
-    points = np.array([value == dialect.points[1] for value in table.columns.get(dialect.points[0], ())], bool)
+    kind = table.columns.get(dialect.points[0], ())
+    points = np.array([value == dialect.points[1] for value in kind], bool)
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
         data["annotator"] = terms.texts(table.columns[roles.names["annotator"]])
@@ -192,6 +206,8 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
     waiting = _answered(table, roles, rows) if asked else _unlabelled(rows, blank | roles.exact)
     if roles.names.get("offset") == times.NEXT:
         waiting |= times.only_end(rows, blank)
+    if len(kind):
+        waiting |= np.array([value in dialect.points[2:] for value in kind], bool)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
     if not len(table) and ("recording" not in roles.names or dialect.name == "raven"):
@@ -208,6 +224,7 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
         ends = zip(rows.data["recording"], rows.data["offset"].tolist(), weak)
         rows.data |= {"weak": weak} if weak.any() else {}
         lengths |= {name: end for name, end, whole in ends if whole and end > 0}
+    rows.bounds = dialect.name == "arbimon"
     rows.checked(lengths)
     _say_overlooked(roles)
     _say_asked(roles, rows)

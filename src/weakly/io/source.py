@@ -158,6 +158,14 @@ class Source:
         n = next((i for i, line in enumerate(lines) if line.strip() and not COMMENT.match(line)), 0)
         return n > 0 and self.without(n, f"{n} lines of comments before the first row are passed over")
 
+    def untitle(self) -> bool:
+        """Blank a first line of one field above one of several, which may be the names of a table below its title."""
+        sign = max("\t,;", key="".join(self.head[1:2]).count)
+        fields = [[field.strip() for field in line.split(sign)] for line in self.head[:2]]
+        title = len(self.head) > 2 and not any(fields[0][1:]) and len(fields[1]) > 1 and all(fields[1])
+        told = f"the first line {quoted(self.head[0])} is passed over, above the names of the columns"
+        return title and self.without(self.text.partition(self.head[0])[0].count("\n") + 1, told)
+
     def without(self, n: int, words: str) -> bool:
         """Blank the first lines, with a note; those behind them keep their numbers."""
         self.text = "\n" * n + "".join(self.text.splitlines(keepends=True)[n:])

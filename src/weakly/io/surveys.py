@@ -8,7 +8,9 @@ row a state, is a table like others (``plain``).
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -23,7 +25,7 @@ from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .times import NEXT, POINTS_OR_NEXT, next_starts, pass_points
 from .tracks import OWN, is_beats, lines_of
-from .vocabulary import MISSING, is_number
+from .vocabulary import MEDIA, MISSING, is_number
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -316,7 +318,52 @@ def read_frames(source: Source) -> TextRows:
     return rows.checked().say(OWN, "the words", f"time = frames at {source.columns.get('rate')} a second")
 
 
+_PATH = re.compile(r"(?:[^,;\t]*[/\\])?([^,;\t/\\]+)[/\\][^,;\t/\\]+")
+
+
+def read_paths(source: Source) -> TextRows:
+    """The sounds of a list, below its name, labelled as a whole by their folders, if that is what folders are."""
+    if source.columns.get("label") != "@folder" and source.on_error != "collect":
+        told = "lists sounds in folders and no labels"
+        raise source.error(f"{told}: --columns label=@folder if the folders' names are the classes")
+    found = [(line, match) for line, text in source.lines() if (match := _PATH.fullmatch(text.strip()))]
+    nothing, label = np.full(len(found), np.nan), [match[1] for _, match in found]
+    places, names = [line for line, _ in found], [match[0] for _, match in found]
+    rows = TextRows.of(source, places, names, nothing, nothing, label, present=np.ones(len(found)))
+    return rows.checked().say("the paths", "the folders")
+
+
+_VIA = re.compile(r"^# ?(CSV_HEADER|ATTRIBUTE)S? = (.*?)[,\s]*$", re.MULTILINE)
+
+
+def read_via(source: Source) -> TextRows:
+    """The segments, with their times in two columns or one cell, called by their only attribute or the one told."""
+    told = dict(_VIA.findall(source.text))
+    source.text = re.sub(r"(?m)^#.*$", "", source.text)
+    names = [name.strip() for name in told["CSV_HEADER"].split(",")]
+    table = ColumnTable.read(source, names=names, delimiter=",")
+    about, known = list(map(json.loads, table.columns["metadata"])), json.loads(told.get("ATTRIBUTE", "{}"))
+    attributes = []
+    for key in dict.fromkeys(key for each in about for key in each):
+        own = known.get(key, key)
+        name, options = (own["aname"], own.get("options", {})) if isinstance(own, dict) else (own, {})
+        table.columns[name] = [str(options.get(each.get(key), each.get(key, ""))) for each in about]
+        attributes.append(name)
+    label = source.columns.get("label", attributes[0] if len(attributes) == 1 else "")
+    if label not in attributes:
+        ways = " or ".join(f"--columns {shlex.quote(f'label={name}')}" for name in attributes)
+        raise source.error(f"its segments have {len(attributes)} attributes; call them by one: {ways}")
+    for k, time in ((0, "start"), (-1, "end")):
+        spans = map(json.loads, table.columns.get("temporal_coordinates", ()))
+        table.columns[time] = [str(span[k]) for span in spans] or table.columns[f"temporal_segment_{time}"]
+    table.columns["file_list"] = [json.loads(text)[0] for text in table.columns["file_list"]]
+    roles = {"recording": "file_list", "onset": "start", "offset": "end", "label": label}
+    return _by_role(source, roles, table.columns, table.lines)
+
+
 PROJECTS = (
+    Format("via", "VIA's temporal segments (CSV_HEADER = metadata_id, file_list, ..., metadata)",
+           ("# CSV_HEADER = ", "temporal_", "file_list"), guarded("a CSV of VIA", read_via), mark="^# ?"),
     Format("soccernet", "SoccerNet labels (gameTime, position, label): points", ('"gameTime"', '"annotations"'),
            guarded("SoccerNet", read_soccernet), mark=JSON),
     Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
@@ -341,6 +388,8 @@ STATES = (
     ),
 )
 BARE = (
+    Format("paths", "list of sounds in folders that are their classes", lambda s: len(s.head) > 1 and all(
+           _PATH.fullmatch(text.strip()) and MEDIA.search(text.strip()) for text in s.head[1:]), read_paths),
     Format("starts", "times without ends: points, or segments until the next (SALAMI, beats)", sniff_starts,
            read_starts),
     Format("frames", "frames: a label for each, or first-last and a label (50Salads, Breakfast)", sniff_frames,

@@ -439,8 +439,8 @@ def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
         text, parts = value.strip(), value.split(",")
         if match := _LIST.match(text):
             parts = [part.strip().strip("\"'") for part in match[1].split(",")]
-        elif ";" in text or "|" in text:
-            parts = re.split(r"[;|]", text)
+        elif ";" in text or "|" in text or normal(name)[0] == "birds":  # BirdCLEF's codes are words
+            parts = re.split(r"[;| ]" if normal(name)[0] == "birds" else r"[;|]", text)
         elif len(parts) < 2 or not ((plural and ", " not in text) or all(part.strip() in alone for part in parts)):
             parts = []
         known[value] = ([part.strip() for part in parts if part.strip()] or [""]) if parts else [value or ""]

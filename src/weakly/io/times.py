@@ -140,6 +140,10 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
     nothing = np.full(len(table), np.nan)
     fixed = span_of(names["length"]) if "length" in names and names["length"] not in table.columns else None
     if "onset" not in names:
+        if "offset" in names and fixed is not None:  # of windows that are all as long, the end
+            offset = table.numbers(names["offset"])
+            source.unit_known = True
+            return np.round(offset - fixed, 9), offset, "seconds"
         if "epoch" not in names or fixed is None:
             return nothing, nothing.copy(), ""
         onset = table.numbers(names["epoch"])
@@ -212,7 +216,7 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
         usual = 60 if normal(names["epoch"])[0].startswith("minute") else 30
         words = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
         raise source.error(f"{words} --columns length={usual}s")
-    if "onset" in names or "epoch" in names:
+    if "onset" in names or "epoch" in names or {"offset", "length"} <= names.keys():
         return False
     if "length" in names and names["length"] in table.columns and "recording_length" not in names:
         names["recording_length"] = names.pop("length")

@@ -80,6 +80,7 @@ NAMES: dict[str, str] = {
         category category_name kind description species_code ebird_code primary_label scientific_name speaker
         speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
         espèce especie étiquette etiqueta bezeichnung soort choice value text sound name section species_id class_id
+        birds
     """,
     "annotator": """
         annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
@@ -225,6 +226,8 @@ def answer_of(text: Any) -> float | None:
         return WORDS[joined]
     parts = re.split(r"[\s,;:/()\[\]]+", word)
     after = parts[parts.index("not") + 1] if "not" in parts[:-1] else ""
+    if after in ("validated", "reviewed", "checked", "answered"):
+        return None
     if after in ("sure", "certain", "clear") or WORDS.get(after) == 1.0:
         return 0.0 if after in WORDS else np.nan
     said = {str(WORDS[part]) for part in parts if part in CLEAR}
