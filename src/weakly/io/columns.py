@@ -51,7 +51,7 @@ def roles_of(
             scales = [terms.UNITS.get(normal(part)[1] or normal(part)[0], 1.0) for part in parts]
             table.columns[name] = sum(table.numbers(own) * scale for own, scale in zip(parts.values(), scales))
             table.names.append(name)
-    if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
+    if given.get("recording", "@file") not in {*table.columns, "@file"}:
         found.parts = [column_of(table.names, part.strip()) or "" for part in given["recording"].split("+")]
     timeless = given.get("onset") == "@none" and bool(found.names.pop("onset"))  # no column says when
     kinds = {name: kind_of(values) for name, values in table.columns.items()}

@@ -137,7 +137,7 @@ def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
 
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
-    own = {"jams": "recording", "textgrid": "label", "elan": "label", "via": "label"}.get(item.name)  # told of what has no columns
+    own = {"jams": "recording", "textgrid": "label", "elan": "label", "via": "label"}.get(item.name)  # no column
     given = {role: name for role, name in source.columns.items() if not (special(role, name) or role == own)}
     plain = item.name in ("csv", "tsv", "records", "parquet")
     if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):

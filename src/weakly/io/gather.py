@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,9 +120,8 @@ class RecordingSample:
         sums = np.cumsum([rows.get(name, 0) for name in everyone])
         n = int(np.searchsorted(sums, SAMPLED)) + 1 if asked.sample == "auto" else int(asked.sample or 0)
         names = frozenset(everyone[:n])
-        taken = sum(rows.get(name, 0) for name in names)
-        counts = {"recordings": len(names), "of_recordings": len(everyone), "rows": taken}
-        counts["of_rows"] = sum(rows.values())
+        taken, every = sum(rows.get(name, 0) for name in names), sum(rows.values())
+        counts = {"recordings": len(names), "of_recordings": len(everyone), "rows": taken, "of_rows": every}
         lengths = {name: known[name] for name in known if name in names} if isinstance(given, Mapping) else given
         if taken > MOST_ROWS:
             raise InvalidInput(f"{worded(counts)}: {beyond(taken)}")
@@ -165,11 +165,8 @@ class FileRows:
     @property
     def account(self) -> dict[str, int]:
         """What became of every row of all files."""
-        total = dict.fromkeys(("rows", *FATES), 0)
-        for rows in self.files:
-            for name, n in rows.account.items():
-                total[name] += n
-        return total
+        accounts = [rows.account for rows in self.files]
+        return {name: sum(account[name] for account in accounts) for name in ("rows", *FATES)}
 
     @property
     def names(self) -> str:
@@ -178,11 +175,9 @@ class FileRows:
 
     def source_of(self, row: int) -> str:
         """The file and the line of a row in the table of all."""
-        for rows in self.files:
-            if row < len(rows):
-                return rows.source.at(rows.places[row])
-            row -= len(rows)
-        raise IndexError(row)
+        every = ((rows.source, place) for rows in self.files for place in rows.places)
+        source, place = next(islice(every, row, None))
+        return source.at(place)
 
     def lengths(self) -> dict[str, float]:
         """What the files say of lengths; where they disagree, nothing is sure."""
@@ -274,10 +269,10 @@ def read_files(
                 found.refused.append((source, error))
                 if collect:
                     continue
-                if "skip" not in on_error and many and chosen is None and source.name not in given:
-                    raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
+                leave = many and chosen is None and source.name not in given
                 if "skip" not in on_error or not many:
-                    raise
+                    way = "; on_error='skip' (--on-error skip) leaves the file out" if leave else ""
+                    raise InvalidInput(f"{error}{way}") from error
                 found.notes.append(f"{error}{LEFT_OUT}")
                 found.skipped += 1
                 continue
