@@ -192,14 +192,12 @@ def check(
     # A file's findings stand together, in the order of the files.
     order = {file: i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
-    n_events = sum(len(rows) for rows in tables)
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
     what = "answer" if tables and all(rows.weak for rows in tables) else "event"
-    merged: Counter[str] = Counter()
-    for rows in tables:
-        merged.update({why: len(places) for why, places in rows.merged.items() if places})
+    merged = Counter(why for rows in tables for why, places in rows.merged.items() for _ in places)
+    counts = sum(map(len, tables)), len(names)
     sample = None if reads.sample is None else reads.sample.counts
-    return Check(tuple(files), n_events, len(names), tuple(found), readings, reads.account, merged, sample, what)
+    return Check(tuple(files), *counts, tuple(found), readings, reads.account, merged, sample, what)
 
 
 def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:

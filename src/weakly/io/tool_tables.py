@@ -294,10 +294,9 @@ def label_column(table: ColumnTable, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
         return table.need(table.source.columns["label"])
-    found = column_of([name for name in table.names if name != said], *_RAVEN_LABELS)
-    if found is not None:
-        return found
+    named = column_of([name for name in table.names if name != said], *_RAVEN_LABELS)
     free = [name for name in table.names if name and name != said and name.lower() not in {*_RAVEN_OWN, "query"}]
+    free = [named] if named is not None else free
     if len(free) > 1:
         told = f"the label could be any of the columns {', '.join(free[:12])}"
         raise table.source.error(f"{told}; say which with columns, for example label={free[0]}")
@@ -324,10 +323,8 @@ def read_raven(source: Source) -> TextRows:
     renamed: dict[Any, str] = {low: "low_frequency", high: "high_frequency"} if low and high else {}
     fixed = {"recording": file or path, "onset": start, "offset": end, "label": label, "present": said,
              "query": table.find("Query", "Query ID") if said else None}  # fmt: skip
-    if not (file or path):
-        source.columns = {"recording": "@file", **source.columns}
-    if not label:
-        source.columns = {"label": "@none", **source.columns}
+    untold = {} if file or path else {"recording": "@file"}
+    source.columns = {**untold, **({} if label else {"label": "@none"}), **source.columns}
     renamed |= {table.find("Channel"): "channel"}
     columns: dict[str, tuple[str, ...]] = {role: (name,) for role, name in fixed.items() if name}
     rows = rows_of(table, Dialect("raven", fixed=columns, endings=_RAVEN_ENDING, renamed=renamed))
