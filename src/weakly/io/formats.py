@@ -216,8 +216,8 @@ def inexact(onset: Any, offset: Any) -> list[str]:
 
 def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequence[str] | None = None) -> Iterator[str]:
     """The lines of a table; fields are put in quotes where a reader of CSV needs it."""
-    special = re.compile(f'["\r\n{re.escape(delimiter)}]|^[ #]|[ ]$')
-    signs = ('"', "\r", "\n", delimiter, "\0 ", "\0#", " \0")
+    special = re.compile(f'["\r\n{re.escape(delimiter)}]|^[ #\ufeff]|[ ]$')
+    signs = ('"', "\r", "\n", delimiter, "\0 ", "\0#", "\0\ufeff", " \0")
 
     def fields(values: Sequence[str]) -> Sequence[str]:
         text = "\0".join(("", *values, ""))

@@ -43,6 +43,7 @@ PARQUET = b"PAR1"
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _MOST = 2 * 2**30  # bytes that a packed file may hold
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_MARK = re.compile(r"^\ufeff", re.MULTILINE)  # elsewhere in a line it is part of a name
 _DOCUMENT = re.compile(r"\s*([\[{<]|File type)")  # JSON, XML, TextGrid: these tell themselves where they end
 COMMENT = re.compile(r"\s*#|version\s*=")  # before a table
 _HEAD = 1 << 16  # characters that detection may look at
@@ -144,13 +145,14 @@ class Source:
         return text
 
     def _clean(self, text: str) -> str:
-        nul, mark = (text.count("\n", 0, text.index(sign)) + 1 if sign in text else 0 for sign in "\0\ufeff")
-        if nul:
-            raise InvalidInput(f"{self.at(nul)}: holds NUL characters; is this a text file?")
-        if mark:
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise InvalidInput(f"{self.at(line)}: holds NUL characters; is this a text file?")
+        joined = _MARK.search(text) if "\ufeff" in text else None
+        if joined:
             words = "a byte order mark inside the text is passed over; were two files joined here?"
-            self.note(words, line=mark, kind="encoding")
-        return text.replace("\ufeff", "") if mark else text
+            self.note(words, line=text.count("\n", 0, joined.start()) + 1, kind="encoding")
+        return _MARK.sub("", text) if joined else text
 
     def uncomment(self) -> bool:
         """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""

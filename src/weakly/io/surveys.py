@@ -326,7 +326,7 @@ def read_paths(source: Source) -> TextRows:
     if source.columns.get("label") != "@folder" and source.on_error != "collect":
         told = "lists sounds in folders and no labels"
         raise source.error(f"{told}: --columns label=@folder if the folders' names are the classes")
-    found = [(line, match) for line, text in source.lines() if (match := _PATH.fullmatch(text.strip()))]
+    found = [(line, match) for line, text in source.lines() if (match := _PATH.fullmatch(text))]
     nothing, label = np.full(len(found), np.nan), [match[1] for _, match in found]
     places, names = [line for line, _ in found], [match[0] for _, match in found]
     rows = TextRows.of(source, places, names, nothing, nothing, label, present=np.ones(len(found)))
@@ -389,7 +389,7 @@ STATES = (
 )
 BARE = (
     Format("paths", "list of sounds in folders that are their classes", lambda s: len(s.head) > 1 and all(
-           _PATH.fullmatch(text.strip()) and MEDIA.search(text.strip()) for text in s.head[1:]), read_paths),
+           _PATH.fullmatch(text) and MEDIA.search(text) for text in s.head[1:]), read_paths, mark=r"^[^,;\t]+$"),
     Format("starts", "times without ends: points, or segments until the next (SALAMI, beats)", sniff_starts,
            read_starts),
     Format("frames", "frames: a label for each, or first-last and a label (50Salads, Breakfast)", sniff_frames,
