@@ -1,8 +1,6 @@
-"""Tables of answers: a row an answer, a column a class, a count of votes, or a citizen scientist's record.
+"""Tables of answers: long (a row an answer), wide (a column a class, or ``..._presence``), counts of votes, Zooniverse.
 
-Long (``file, start_time, end_time, annotation``: yes, no, unsure), wide (a column per class with 0/1, POS/NEG/UNK or
-``..._presence``), vote counts (``n_yes, n_no``), and Zooniverse's classification export. The words of answers are those
-of ``vocabulary``; a cell that is none of them is a broken row.
+The words of answers are those of ``vocabulary``; a cell that is none of them is a broken row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What paths stand for, and tables of any size: files, folders, patterns and addresses (s3://..., gs://..., https://...),
 of which there are copies for as long as they are read; partitioned Parquet or CSV is read in chunks of recordings.
 
-A first look finds which recordings lie where (their column alone is read); chunks depend on the data alone. A file
-whose rows belong to many chunks is read once for each of them, so keep recordings together.
+Chunks depend on the data alone. A file whose rows belong to many is read once for each, so keep recordings together.
 """
 
 from __future__ import annotations
@@ -399,6 +398,7 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
 
 def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
     """Which column is which, from the names and the first rows."""
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     table, _ = _opened(dataset)
@@ -419,7 +419,8 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
     if told:
         raise InvalidInput(f"{address}: {told}")
     for role in {"onset", "offset", "length", "recording_length"} & names.keys():
-        kind, scale = table.schema.field(names[role]).type, UNITS.get(normal(names[role])[1], 1.0)
+        kind = table.schema.field(names[role]).type if names[role] in frame else pa.string()  # made of others, or told
+        scale = UNITS.get(normal(names[role])[1], 1.0)
         if not (kinds.is_floating(kind) or kinds.is_integer(kind)) or scale != scale:
             raise InvalidInput(f"{address}: column {names[role]!r} of a data set must hold numbers, in seconds")
     kept = ("recording", "onset", "offset", "length", "label", "recording_length", "annotated")

@@ -1,11 +1,9 @@
 """Label Studio exports: regions with labels become events, choices about a whole task become answers.
 
-``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands
-on each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no
-other was not annotated; an annotation with an empty result was annotated and is empty.
-
-Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a
-label, and a choice that others picked in this file and this annotator did not is an absence.
+``lead_time`` is the wall clock from load to submit, idle time included, and stands on each row of an annotation.
+Cancelled annotations say nothing; a task that has no other was not annotated; one with an empty result is empty.
+Where choices are yes, no or unsure, the question's name is the label; else every choice is a label, and a choice that
+others picked in this file and this annotator did not is an absence.
 """
 
 from __future__ import annotations

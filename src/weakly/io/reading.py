@@ -159,7 +159,7 @@ def read(
             _spans(rows, lengths, empty, found.notes)
         else:
             account["merged"] += _boxes_only(rows, where, empty, found.notes)
-    account["events"] = sum(rows.n_places for rows in found.files)
+    account["events"] = sum(len(set(rows.places)) for rows in found.files)
     account["merged"] += account["rows"] - sum(account[name] for name in FATES)
     table = pd.DataFrame(merged_columns(found.files))
     if "weak" in table:

@@ -1,9 +1,8 @@
 """Files in which a row is not an event: several per row (laughter), lists in a cell (Charades), frames, starts alone,
-summaries of seizures, and BORIS, with a row for each START and each STOP.
+lists of sounds, summaries of seizures, VIA's cells of JSON, and BORIS, with a row for each START and each STOP.
 
 A state of BORIS, of one subject, behaviour and modifiers, begins with its START and ends with the next STOP; in a
-project (JSON) the two take turns. Point events have no length and are left out, with a note. The aggregated export, a
-row a state, is a table like others (``plain``).
+project (JSON) the two take turns. The aggregated export, a row a state, is a table like others (``plain``).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -95,21 +96,15 @@ class TextRows:
         counts = {"events": len(used), "empty": len(blank), "skipped": len(skipped), "merged": len(merged)}
         return {"rows": sum(counts.values()) if total is None else total, **counts}
 
-    @property
-    def n_places(self) -> int:
-        """How many rows of the file have become rows here."""
-        return len(self.places if isinstance(self.places, range) else set(self.places))
-
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
         if mask.all():
             return
         if why:
-            self.merged.setdefault(why, set()).update(self.places[i] for i in np.flatnonzero(~mask).tolist())
-        kept = np.flatnonzero(mask).tolist()
+            self.merged.setdefault(why, set()).update(compress(self.places, ~mask))
         for name, values in self.data.items():
-            self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
-        self.places = [self.places[i] for i in kept]
+            self.data[name] = values[mask] if isinstance(values, np.ndarray) else list(compress(values, mask))
+        self.places = list(compress(self.places, mask))
 
     def called(self, name: str) -> None:
         """Give all rows one recording."""
@@ -119,9 +114,8 @@ class TextRows:
 
     def nothing_in(self, mask: NDArray[np.bool_]) -> None:
         """The rows of the mask say that their recordings were annotated and hold nothing."""
-        gone = np.flatnonzero(mask).tolist()
-        self.empty += [self.data["recording"][i] for i in gone]
-        self.blank |= {self.places[i] for i in gone}
+        self.empty += compress(self.data["recording"], mask)
+        self.blank |= {*compress(self.places, mask)}
         self.keep(~mask)
 
     def checked(self, lengths: Mapping[str, float] | None = None) -> TextRows:
@@ -141,12 +135,15 @@ class TextRows:
         collect = source.on_error == "collect"
         told = any(self.length_of(self.data["recording"][i]) > onset[i] for i in np.flatnonzero(open_).tolist())
         lasting = "; open_end='recording' (--open-end recording) lets it last as long as its recording" if told else ""
+        ended = next((name for name, ours in self.aliases.items() if ours == "offset"), "")
+        early = ended and (offset < onset).sum() > 0.5 * len(onset)
+        swapped = f"; --columns length={ended} if these are lengths" if early else ""
         problems = (
             (open_, "offset", "has no end", lasting),
             (wrong & ~open_, "onset", "has a time that is not a number", ""),
             (~wrong & (onset < 0) & (offset <= 0), "offset", "ends before 0", ""),
             (~wrong & (onset < 0), "onset", "starts before 0", "; on_error='clip' (--on-error clip) cuts it there"),
-            (~wrong & (offset < onset), "offset", "ends before it starts", self._as_lengths(offset < onset)),
+            (~wrong & (offset < onset), "offset", "ends before it starts", swapped),
             (~wrong & (offset == onset), "offset", "has no length (a point?)", _POINT),
         )
         bad = np.zeros(len(onset), dtype=bool)
@@ -157,9 +154,13 @@ class TextRows:
             bad |= mask
         if bad.any():
             # The recording was listened to even if its row is broken.
-            self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
+            self.empty += filter(None, compress(self.data["recording"], bad))
             self.keep(~bad)
-        self._named()
+        if "" in self.data["recording"]:
+            named = np.array([bool(name.strip()) for name in self.data["recording"]], dtype=bool)
+            for place in compress(self.places, ~named):
+                source.fail(place, "recording", "the row names no recording")
+            self.keep(named)
         if lengths is not None:
             self.lengths = {}
             self._take_lengths({n: v for n, v in lengths.items() if np.isfinite(v) and v > 0})
@@ -184,13 +185,6 @@ class TextRows:
             told += f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
             told += "on_error='clip' (--on-error clip) keeps it and cuts the events there"
             self.source.note(told, kind="past the end")
-
-    def _as_lengths(self, early: NDArray[np.bool_]) -> str:
-        """What to say where most ends are before their starts: they may be lengths."""
-        ended = next((name for name, ours in self.aliases.items() if ours == "offset"), "")
-        if not ended or early.sum() <= 0.5 * len(early):
-            return ""
-        return f"; --columns length={ended} if these are lengths"
 
     def length_of(self, name: str) -> float:
         """How long a recording is, as the file or the caller says; NaN where nobody does."""
@@ -219,14 +213,6 @@ class TextRows:
         if source.on_error.endswith("clip") and early.any():
             onset[early] = 0.0
             source.note(f"{counted(int(early.sum()), 'event')} that started before 0 cut there")
-
-    def _named(self) -> None:
-        """Only the rows that say which recording they belong to."""
-        if "" in self.data["recording"]:
-            named = np.array([bool(name.strip()) for name in self.data["recording"]], dtype=bool)
-            for i in np.flatnonzero(~named).tolist():
-                self.source.fail(self.places[i], "recording", "the row names no recording")
-            self.keep(named)
 
     @property
     def n_recordings(self) -> int:

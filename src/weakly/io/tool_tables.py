@@ -351,17 +351,13 @@ def _into_files(table: ColumnTable, begin: str, end: str, into: str | None, reco
         if moved.any():
             words = f"Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used"
             source.note(words, kind="cumulative times")
-    elif cumulative(recording, first, last):
-        told = "Begin Time seems to run on over a sequence of files and there is no File Offset: the times are right"
-        source.note(f"{told} for the first recording only", kind="cumulative times")
-    return into or begin
-
-
-def cumulative(recording: Sequence[str], first: object, last: object) -> bool:
-    """Whether the times of each recording begin after those of the one before: they run on over a sequence."""
+        return into
     groups = pd.DataFrame({"recording": recording, "first": first, "last": last}).groupby("recording", sort=False)
     spans = groups.agg({"first": "min", "last": "max"}).sort_values("first").to_numpy()
-    return len(spans) > 1 and bool((spans[1:, 0] >= spans[:-1, 1]).all())
+    if len(spans) > 1 and (spans[1:, 0] >= spans[:-1, 1]).all():  # each begins after the one before
+        told = "Begin Time seems to run on over a sequence of files and there is no File Offset: the times are right"
+        source.note(f"{told} for the first recording only", kind="cumulative times")
+    return begin
 
 
 _RAVEN = {BEGIN: "onset", END: "offset", "Low Freq (Hz)": "low_frequency", "High Freq (Hz)": "high_frequency",

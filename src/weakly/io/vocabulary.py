@@ -1,9 +1,7 @@
 """What a stranger's words mean: the names of columns, texts as seconds, and answers.
 
-Times are plain numbers, hh:mm:ss, dates, sample numbers or milliseconds; lengths add up exactly. Everybody who reads
-answers (tables, Raven, Audacity, Label Studio, campaigns) asks here which words say present, absent or unsure, and
-where in a label's text they stand: 1 (present), 0 (absent) or NaN (unsure); nothing said is None; what cannot be read
-is ``UNREADABLE``, to be listed and never skipped.
+Everybody who reads answers asks here which words say present (1), absent (0) or unsure (NaN), and where in a label's
+text they stand; nothing said is None; what cannot be read is ``UNREADABLE``, to be listed and never skipped.
 """
 
 from __future__ import annotations
