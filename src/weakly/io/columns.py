@@ -119,10 +119,13 @@ def roles_of(
 _RANGE = re.compile(r"^\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*(?:-|–|—|to)\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*$")
 
 
+_SPAN = re.compile(r"(^|_)(times?|timestamps?|timecode|segment|interval|window|span)(_|$)|^(range|start)$")
+
+
 def _ranges(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     """Take a column of starts and ends in one cell (``0:05-0:10``) apart, which is noted."""
     table = found.table
-    for name in [name for name in free if kinds[name] == "text" and _RANGE.match(table.columns[name][0])]:
+    for name in [name for name in free if kinds[name] == "text" and _SPAN.search(normal(name)[0])]:
         cells = [_RANGE.match(value) for value in table.columns[name]]
         both = {f"{role} of {name}": [cell[k] if cell else "" for cell in cells] for k, role in enumerate(_ENDS, 1)}
         onset, offset = (terms.numbers(table.source, values, table.lines, name) for values in both.values())

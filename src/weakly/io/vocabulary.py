@@ -78,7 +78,6 @@ NAMES: dict[str, str] = {
         category category_name kind description species_code ebird_code primary_label scientific_name speaker
         speaker_id speaker_name state stage sleep_stage phase label_id labels type target verb code klasse art espece
         espèce especie étiquette etiqueta bezeichnung soort choice value text sound name section species_id class_id
-        birds
     """,
     "annotator": """
         annotator annotator_id annotator_name annotatorid annotated_by rater rater_id rater_name labeler labeller
@@ -445,7 +444,7 @@ def is_lengths(source: Source) -> bool:
         return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
     name, length = length_columns([name for name in source.header if not suited([name], "rate")])
     others = [each for each in source.header if each not in (name, length)]
-    if not length or not name or suited(others, "label") or "actions" in source.names:
+    if not length or not name or suited(others, "label") or {"actions", "birds"} & source.names:
         return False
     if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
         return False
