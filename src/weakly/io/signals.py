@@ -108,14 +108,17 @@ def _soundfile() -> Any:
 
 
 @contextmanager
-def _hearing(words: Callable[[], str]) -> Iterator[Any]:
-    """soundfile, whose errors become one line that begins with these words."""
+def _opened(path: Path, words: Callable[[], str]) -> Iterator[Any]:
+    """A sound file, open; what soundfile says of a broken one becomes one line, with these words."""
+    if path.suffix.lower() in VIDEOS:
+        raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
     sf = _soundfile()
     try:
-        yield sf
+        with sf.SoundFile(str(path)) as file:
+            yield file
     except (sf.SoundFileError, RuntimeError) as error:
         told = str(error).rpartition(": ")[2].strip().rstrip(".") or type(error).__name__
-        raise InvalidInput(f"{words()}: {told}") from error
+        raise InvalidInput(f"{path}: {words()}: {told}") from error
 
 
 @dataclass(frozen=True)
@@ -174,11 +177,10 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
             return SignalHeader(path, rate, round(rate * seconds), len(signals))
     if kind in SIGNALS:
         return SignalHeader(path, float(sample_rate or 0), *_signal_values(path).shape)
-    with _hearing(lambda: f"{path}: not readable as audio") as sf:
-        info = sf.info(str(path))
-    if info.frames <= 0 or info.samplerate <= 0:
-        raise InvalidInput(f"{path}: the recording is empty")
-    reason = _truncated(path, info)
+    with _opened(path, lambda: "not readable as audio") as info:
+        if info.frames <= 0 or info.samplerate <= 0:
+            raise InvalidInput(f"{path}: the recording is empty")
+        reason = _truncated(path, info)
     if reason:
         raise InvalidInput(f"{path}: truncated: {reason}")
     return SignalHeader(path, float(info.samplerate), int(info.frames), int(info.channels))
@@ -205,7 +207,7 @@ def _truncated(path: Path, info: Any) -> str:
             return "" if page[1] and page[2][1] & 4 else "the last page of the stream is missing"
     if info.format in ("FLAC", "MP3"):
         told = "the last sample cannot be read"
-        with _hearing(lambda: f"{path}: truncated: {told}") as sf, sf.SoundFile(str(path)) as file:
+        with _opened(path, lambda: f"truncated: {told}") as file:
             file.seek(info.frames - 1)
             return "" if len(file.read(1)) else told
     return ""
@@ -248,9 +250,8 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
         for first in range(0, signal.n_samples, step):
             yield np.asarray(_stretch(signal, first, min(first + step, signal.n_samples)), dtype=np.float32)
         return
-    _refuse_video(signal.path)
     done, rate = 0, signal.sample_rate
-    with _hearing(lambda: f"{path}: corrupt after {done / rate:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+    with _opened(signal.path, lambda: f"corrupt after {done / rate:.3g} s") as file:
         while len(block := file.read(step, dtype="float32", always_2d=True)):
             done += len(block)
             yield block
@@ -322,11 +323,6 @@ def channel_names(path: PathLike) -> list[str]:
         return [str(k + 1) for k in range(_signal_values(path).shape[1])]
 
 
-def _refuse_video(path: Path) -> None:
-    if path.suffix.lower() in VIDEOS:
-        raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
-
-
 def read_clip(
     path: PathLike, *, onset: float, offset: float, fade: float = 0.005, sample_rate: float | None = None
 ) -> tuple[Samples, float]:
@@ -341,8 +337,7 @@ def read_clip(
         clip = _stretch(signal, first, last)
         clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     else:
-        _refuse_video(signal.path)
-        with _hearing(lambda: f"{path}: corrupt at {onset:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+        with _opened(signal.path, lambda: f"corrupt at {onset:.3g} s") as file:
             file.seek(first)
             clip = file.read(last - first, dtype="float32", always_2d=True)
     n = min(round(fade * rate), len(clip) // 2)
