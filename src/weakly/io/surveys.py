@@ -322,9 +322,11 @@ _PATH = re.compile(r"(?:[^,;\t]*[/\\])?([^,;\t/\\]+)[/\\][^,;\t/\\]+")
 
 def read_paths(source: Source) -> TextRows:
     """The sounds of a list, below its name, labelled as a whole by their folders, if that is what folders are."""
-    if source.columns.get("label") != "@folder" and source.on_error != "collect":
-        told = "lists sounds in folders and no labels"
-        raise source.error(f"{told}: --columns label=@folder if the folders' names are the classes")
+    if source.columns.get("label") != "@folder":
+        told = "lists sounds in folders and no labels: --columns label=@folder if the folders' names are the classes"
+        if source.on_error != "collect":
+            raise source.error(told)
+        source.note(told, kind="unknown columns")
     found = [(line, match) for line, text in source.lines() if (match := _PATH.fullmatch(text))]
     nothing, label = np.full(len(found), np.nan), [match[1] for _, match in found]
     places, names = [line for line, _ in found], [match[0] for _, match in found]

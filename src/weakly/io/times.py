@@ -143,7 +143,7 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
         if "offset" in names and fixed is not None:  # of windows that are all as long, the end
             offset = table.numbers(names["offset"])
             source.unit_known = True
-            return np.round(offset - fixed, 9), offset, "seconds"
+            return np.round(offset - fixed, 9), offset, f"{fixed:g} s that end at {names['offset']}"
         if "epoch" not in names or fixed is None:
             return nothing, nothing.copy(), ""
         onset = table.numbers(names["epoch"])
