@@ -142,7 +142,7 @@ def test_a_format_brings_along_only_what_it_reads():
         return own.union(*(brought(other) for each in asked if each.name == "weakly" for other in each.extras))
 
     assert "praatio" not in brought("all")  # TextGrids are read here
-    assert brought("formats") >= {"pympi-ling", "jams", "pyarrow", "fsspec", "edfio", "wfdb"}
+    assert brought("formats") >= {"pympi-ling", "pyarrow", "fsspec", "edfio", "wfdb"}
     home = {"pympi": "pympi-ling", "python-multipart": "python-multipart"}
     asked = [
         (match[1], match[2])

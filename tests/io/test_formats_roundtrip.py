@@ -188,6 +188,13 @@ def answers(draw, label=LABEL, name=NAME):
     )
 
 
+def test_a_byte_order_mark_within_a_line_is_part_of_a_name(tmp_path):
+    rows = [("\ufeffa", 0.0, 3.0, "\ufeff", 1.0, "", np.nan, ""), ("b", 0.0, 3.0, "x\ufeff", 0.0, "", np.nan, "")]
+    made = Answers.from_frame(pd.DataFrame(rows, columns=list(Answers.COLUMNS)))
+    assert write(made, tmp_path / "a.csv", "clips") == []
+    assert said(read_answers(tmp_path / "a.csv")) == said(made)
+
+
 def said(found):
     rows = found.to_frame()[list(Answers.COLUMNS)].to_numpy(dtype=object).tolist()
     return sorted(tuple("" if v != v else str(v) for v in row) for row in rows)

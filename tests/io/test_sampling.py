@@ -221,3 +221,16 @@ def test_notes_come_once(tmp_path):
         warnings.simplefilter("always")
         wk.read(folder, sample=3)
     assert sum("a sample of 3" in str(each.message) for each in told) == 1
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ("time,x\na.wav,0:05-0:10,owl\na.wav,1:02-1:05,owl\n", {}),
+        ("start,label\na.wav,1,owl\na.wav,9,owl\n", {"length": "5s"}),
+    ],
+)
+def test_times_that_no_column_holds_are_refused_of_a_data_set(tmp_path, times, told):
+    (tmp_path / "a.csv").write_text(f"file,{times}")
+    with pytest.raises(wk.InvalidInput, match="of a data set must hold numbers, in seconds"):
+        dataset.Dataset.of(tmp_path / "a.csv", columns=told)

@@ -645,7 +645,66 @@ LAST = [
     Stranger("probabilities are no events unsaid", {"p.csv": table("file,start,end,owl", "a.wav,0,3,0.91", "a.wav,3,6,0.05")},
         [("a.wav", 0, 3, "event"), ("a.wav", 3, 6, "event")], way="--columns answer=@none", noted=True),
 ]  # fmt: skip
-ZOO = [*VOLUNTEERS, *LABELS, *POINTS, *UNITS, *BARE, *CLIPS, *CLINICS, *DOCUMENTS, *OFFICE, *OPTIONS, *LATER, *LAST]
+VIA = "# Exported using VGG Image Annotator (http://www.robots.ox.ac.uk/~vgg/software/via)"
+NOLDUS = (
+    "Date_dmy,Time_Relative_hms,Time_Relative_sf,Duration_sf,Observation,Event_Log,Behavior,Subject,Event_Type,Comment"
+)
+ARBIMON = (
+    "id,recording,site,year,month,day,hour,minute,species,songtype,x1,x2,y1,y2,frequency,validated,url,score,site_id"
+)
+TOOLS = [
+    Stranger("VIA's segments in two columns", {"via.csv": table(VIA, "# CSV_HEADER = metadata_id,file_list,temporal_segment_start,temporal_segment_end,metadata",
+        '"1_a1b2c3d4","[""a.mp4""]",1.5,3.25,"{""TEMPORAL-SEGMENTS"":""wave""}"', '"2_b1b2c3d4","[""b.mp4""]",10,12,"{""TEMPORAL-SEGMENTS"":""walk""}"')},
+        [("a.mp4", 1.5, 3.25, "wave"), ("b.mp4", 10, 12, "walk")]),
+    Stranger("VIA's segments in one cell, with options by number", {"via.csv": table(VIA, '# SHAPE_ID = {"POINT":1,"RECTANGLE":2}',
+        '# ATTRIBUTE = {"1":{"aname":"Activity","type":4,"options":{"0":"wave","1":"walk"},"default_option_id":""}}', "# CSV_HEADER = metadata_id,file_list,flags,temporal_coordinates,spatial_coordinates,metadata",
+        '"1_a1b2c3d4","[""a.mp4""]",0,"[1.5,3.25]","[]","{""1"":""0""}"', '"1_b1b2c3d4","[""a.mp4""]",0,"[10,12]","[]","{""1"":""1""}"')},
+        [("a.mp4", 1.5, 3.25, "wave"), ("a.mp4", 10, 12, "walk")]),
+    Stranger("VIA's segments with two attributes", {"via.csv": table(VIA, '# ATTRIBUTES = {"1":"Activity","2":"Actor"}', "# CSV_HEADER = metadata_id,file_list,flags,temporal_coordinates,spatial_coordinates,metadata",
+        '"1_a1b2c3d4","[""a.mp4""]",0,"[1.5,3.25]","[]","{""1"":""wave"",""2"":""anna""}"', '"1_b1b2c3d4","[""a.mp4""]",0,"[10,12]","[]","{""1"":""walk"",""2"":""ben""}"')},
+        [("a.mp4", 1.5, 3.25, "wave"), ("a.mp4", 10, 12, "walk")], way="--columns label=Activity"),
+    Stranger("Noldus Observer's event log", {"n.csv": table(NOLDUS, "03-05-2021,00:00:00,0.00,12.50,cow1,Event log0001,walking,cow,State start,", "03-05-2021,00:00:12,12.50,0.00,cow1,Event log0001,walking,cow,State stop,",
+        "03-05-2021,00:00:12,12.50,7.50,cow1,Event log0001,lying,cow,State start,", "03-05-2021,00:00:20,20.00,0.00,cow1,Event log0001,lying,cow,State stop,")},
+        [("cow1", 0, 12.5, "walking"), ("cow1", 12.5, 20, "lying")]),
+    Stranger("Noldus Observer's points", {"n.csv": table(NOLDUS, "03-05-2021,00:00:10,10.00,0.00,cow1,Event log0001,cough,cow,Point,", "03-05-2021,00:00:20,20.00,0.00,cow1,Event log0001,cough,cow,Point,")},
+        [("cow1", 9.9, 10.1, "cough"), ("cow1", 19.9, 20.1, "cough")], way="--point-length 0.2", noted=True),
+    Stranger("Arbimon's matches, validated", {"pm.csv": table(ARBIMON, "1,A_20240319_135700.WAV,Bio_3,2024,3,19,13,57,Amazona albifrons,Simple Call,9.696,11.0293,1031.25,23062.5,24000,not present,https://x/1,0.21,5",
+        "2,A_20240319_135700.WAV,Bio_3,2024,3,19,13,57,Amazona albifrons,Simple Call,1.5,2.75,1031.25,23062.5,24000,present,https://x/1,0.31,5", "3,B_20240319_135700.WAV,Bio_3,2024,3,19,13,57,Amazona albifrons,Simple Call,4,5,1031.25,23062.5,24000,(not validated),https://x/1,0.2,5")},
+        [("A_20240319_135700.WAV", 9.696, 11.0293, "Amazona albifrons", "", 0), ("A_20240319_135700.WAV", 1.5, 2.75, "Amazona albifrons", "", 1)], "answers"),
+    Stranger("Arbimon's matches that nobody has looked at", {"pm.csv": table(ARBIMON, "1,A.WAV,Bio_3,2024,3,19,13,57,Amazona albifrons,Simple Call,9.5,11,1031.25,23062.5,24000,(not validated),https://x/1,0.21,5")},
+        [("A.WAV", 9.5, 11, "Amazona albifrons")]),
+    Stranger("BirdCLEF's windows, named by their ends", {"train_soundscape_labels.csv": table("row_id,site,audio_id,seconds,birds", "7019_COR_5,COR,7019,5,nocall", "7019_COR_10,COR,7019,10,obnthr1 rucwar", "28933_SSW_5,SSW,28933,5,nocall")},
+        [("7019", 5, 10, "obnthr1", "", 1), ("7019", 5, 10, "rucwar", "", 1)], "answers", empty=("28933",)),
+    Stranger("windows of the same length, named by their ends", {"w.csv": table("file,t_end,label", "a.wav,5,owl", "a.wav,15,fox")},
+        [("a.wav", 0, 5, "owl"), ("a.wav", 10, 15, "fox")], also="--columns offset=t_end,length=5s"),
+    Stranger("a start and an end in one cell", {"r.csv": table("file,time,species", "a.wav,0:05-0:10,owl", "a.wav,1:02 - 1:05,fox")},
+        [("a.wav", 5, 10, "owl"), ("a.wav", 62, 65, "fox")]),
+    Stranger("a start and an end in one cell under another name", {"r.csv": table("file,segment,label", "a.wav,5-10,owl", "a.wav,62.5 to 65,fox")},
+        [("a.wav", 5, 10, "owl"), ("a.wav", 62.5, 65, "fox")]),
+    Stranger("years are no starts and ends", {"y.csv": table("filename,period,category", "a.wav,2019-2020,dog", "b.wav,2020-2021,cat")},
+        [("a.wav", NAN, NAN, "dog", "", 1), ("b.wav", NAN, NAN, "cat", "", 1)], "answers"),
+    Stranger("how many birds", {"n.csv": table("file,start,end,birds", "a.wav,0,3,2", "a.wav,3,6,0", "a.wav,6,9,1")},
+        [("a.wav", 0, 3, "birds", "", 1), ("a.wav", 3, 6, "birds", "", 0), ("a.wav", 6, 9, "birds", "", 1)], "answers", way="--columns answer=birds", noted=True),
+    Stranger("a title above the names", {"t.csv": table("Owl survey 2023,,,", "filename,onset,offset,label", "a.wav,1,2.5,owl", "b.wav,3,4,owl")},
+        [("a.wav", 1, 2.5, "owl"), ("b.wav", 3, 4, "owl")]),
+    Stranger("sounds in folders", {"list.txt": table("dog/a.wav", "dog/b.wav", "data/cat/c.wav")},
+        [("dog/a.wav", NAN, NAN, "dog", "", 1), ("dog/b.wav", NAN, NAN, "dog", "", 1), ("data/cat/c.wav", NAN, NAN, "cat", "", 1)], "answers", way="--columns label=@folder"),
+]  # fmt: skip
+ZOO = [
+    *VOLUNTEERS,
+    *LABELS,
+    *POINTS,
+    *UNITS,
+    *BARE,
+    *CLIPS,
+    *CLINICS,
+    *DOCUMENTS,
+    *OFFICE,
+    *OPTIONS,
+    *LATER,
+    *LAST,
+    *TOOLS,
+]
 
 
 def test_the_zoo_is_large():

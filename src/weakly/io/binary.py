@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput, optional
-from ..base.results import atomic_write, counted
+from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .formats import Format, losses, per_recording, texts_of
+from .formats import EMPTY, LENGTHS, Format, losses, per_recording, saving, texts_of
 from .plain import rows_of
 from .source import PARQUET, Source, quoted, refused
 from .table import ColumnTable, TextRows, column_values
@@ -31,36 +31,20 @@ from .times import ending
 from .tracks import OWN
 
 
-def opening(source: Source, what: str) -> Any:
-    """While a library opens the file: it may raise anything at all on a broken one, and all of it becomes ours."""
-    return refused(source.name, f"is not a readable {what} file", quiet=True)
-
-
 def read_parquet(source: Source) -> TextRows:
     """The table, whatever its columns are called; types say what text would not: durations, dates, numbers."""
     optional("pyarrow", extra="parquet")
-    with opening(source, "Parquet"):
+    with refused(source.name, "is not a readable Parquet file", quiet=True):
         frame = pd.read_parquet(io.BytesIO(source.data))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
     columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
 
 
-def _save(frame: pd.DataFrame, path: Path) -> None:
-    optional("pyarrow", extra="parquet")
-    try:
-        with atomic_write(path, "wb") as file:
-            frame.to_parquet(file, index=False)
-    except FileNotFoundError as error:
-        raise InvalidInput(f"{path}: there is no folder {path.parent}") from error
-    except (ValueError, TypeError, UnicodeError) as error:
-        raise InvalidInput(f"{path}: Parquet cannot hold a column: {error}") from error
-
-
 def write_parquet(events: Events | Answers, path: Path) -> list[str]:
     """Everything: silent recordings as rows without times, lengths, what was not annotated."""
     frame, listing = events.to_frame(), events.recordings
-    silent, idle = events.silent, [name for name, yes in zip(listing.index, listing["annotated"]) if not yes]
+    silent, idle = events.silent, list(listing.index[~listing["annotated"]])
     if silent or idle:
         more = pd.DataFrame({"recording": silent + idle})
         filled = pd.concat([frame, more], ignore_index=True) if len(frame) else more.reindex(columns=frame.columns)
@@ -69,7 +53,12 @@ def write_parquet(events: Events | Answers, path: Path) -> list[str]:
         frame["recording_length"] = listing["length"].reindex(frame["recording"]).to_numpy()
     if idle:
         frame["annotated"] = [True] * (len(frame) - len(idle)) + [False] * len(idle)
-    _save(frame, path)
+    optional("pyarrow", extra="parquet")
+    with saving(path, "wb") as file:
+        try:
+            frame.to_parquet(file, index=False)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(f"{path}: Parquet cannot hold a column: {error}") from error
     return []
 
 
@@ -77,7 +66,7 @@ def read_edf(source: Source) -> TextRows:
     """The annotations of a recording and its length; those without a duration are points."""
     edfio = optional("edfio", extra="signals")
     bdf = source.data[:1] == b"\xff"
-    with opening(source, "EDF+"):
+    with refused(source.name, "is not a readable EDF+ file", quiet=True):
         signal = (edfio.read_bdf if bdf else edfio.read_edf)(io.BytesIO(source.data))
         items = list(signal.annotations)
     told = int(source.data[236:244])  # edfio puts the number that is there in its place
@@ -93,26 +82,26 @@ def read_edf(source: Source) -> TextRows:
     return rows.checked({name: float(signal.duration)}).say(OWN, "the texts", "time = onset + duration")
 
 
+def _record(path: Path) -> str | None:
+    """The record that an annotation file belongs to, of which the header stands beside it; None without one."""
+    base = str(path.with_suffix(""))
+    return next((name for name in (base, base.removesuffix(".edf")) if Path(name + ".hea").is_file()), None)
+
+
 def sniff_wfdb(source: Source) -> bool:
     """A file that is no text beside a record's header of the same name."""
-    path = source.path
-    if path.suffix.lower() in ("", ".hea", ".dat", ".mat", ".txt", ".csv", ".edf"):
-        return False
-    header = path.with_suffix(".hea")
-    whole = path.parent / (path.name.rpartition(".")[0] + ".hea")
-    beside = header.is_file() or whole.is_file() or path.with_name(path.stem.removesuffix(".edf") + ".hea").is_file()
-    return beside and source.data[-2:] == b"\0\0"
+    other = source.path.suffix.lower() in ("", ".hea", ".dat", ".mat", ".txt", ".csv", ".edf")
+    return not other and _record(source.path) is not None and source.data[-2:] == b"\0\0"
 
 
 def read_wfdb(source: Source) -> TextRows:
     """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
     wfdb = optional("wfdb", extra="signals")
-    base, ending_ = str(source.path.with_suffix("")), source.path.suffix[1:]
-    beside = base if Path(base + ".hea").is_file() else base.removesuffix(".edf")
-    if not Path(beside + ".hea").is_file():
-        raise source.error(f"there is no header {Path(beside).name}.hea beside it")
-    with opening(source, "WFDB"):
-        notes, header = wfdb.rdann(base, ending_), wfdb.rdheader(beside)
+    base, record = source.path.with_suffix(""), _record(source.path)
+    if record is None:
+        raise source.error(f"there is no header {base.name.removesuffix('.edf')}.hea beside it")
+    with refused(source.name, "is not a readable WFDB file", quiet=True):
+        notes, header = wfdb.rdann(str(base), source.path.suffix[1:]), wfdb.rdheader(record)
     rate = float(notes.fs or header.fs or 0)
     if rate <= 0:
         raise source.error("neither it nor its header says how many samples a second has")
@@ -135,12 +124,10 @@ def read_wfdb(source: Source) -> TextRows:
     found = [row for row in found if row[2] > row[1]]
     if source.point_length is not None:  # the beats instead of the rhythms
         found = [(i, t, t, s) for i, (t, s) in enumerate(zip(times, symbols)) if not texts[i].startswith("(")]
-    used = {f"annotation {i + 1}" for i, *_ in found}
-    beats = {f"annotation {i + 1}" for i in range(len(times))} - used - {place for place, _, _ in source.problems}
-    source.n_rows = len(times)
+    source.n_rows, places = len(times), [f"annotation {i + 1}" for i, *_ in found]
+    beats = {f"annotation {i + 1}" for i in range(len(times))} - {*places, *(place for place, *_ in source.problems)}
     onset, offset = (np.array([row[k] for row in found], dtype=np.float64) for k in (1, 2))
-    labels = [row[3] for row in found]
-    rows = TextRows.of(source, [f"annotation {i + 1}" for i, *_ in found], name, onset, offset, labels)
+    rows = TextRows.of(source, places, name, onset, offset, [row[3] for row in found])
     if beats:
         told = f"{counted(len(beats), 'annotation')} (beats and other points) without a length left out; "
         told += "--point-length 0.2 makes events of them instead of the rhythms"
@@ -210,9 +197,7 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], length: float) -> T
             raise source.error(f"no tier {quoted(wanted)}; there are {', '.join(map(quoted, tiers))}")
     if by_tier:
         named = [(tier, tier, times) for tier, _, times in named]
-    places: list[int | str] = [
-        f"tier {quoted(tier)}, interval {i} {quoted(text)}" for i, (tier, text, _) in enumerate(named, 1)
-    ]
+    places = [f"tier {quoted(tier)}, interval {i} {quoted(text)}" for i, (tier, text, _) in enumerate(named, 1)]
     source.n_rows = len(named)
     onset, offset = (np.array([times[k] for _, _, times in named], dtype=np.float64) for k in (0, 1))
     marks = {"label": [text for _, text, _ in named], "tier": [tier for tier, _, _ in named]}
@@ -224,19 +209,15 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], length: float) -> T
 def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Tiers of intervals that do not overlap, one per class and more where a class overlaps itself."""
     tiers: list[tuple[str, list[tuple[str, str, str]]]] = []
-    onset, offset = frame["onset"].tolist(), frame["offset"].tolist()
-    names = texts_of(frame, "tier") if "tier" in frame else texts_of(frame, "label")
+    onset, offset, text = frame["onset"].tolist(), frame["offset"].tolist(), texts_of(frame, "label")
+    names = texts_of(frame, "tier") if "tier" in frame else text
     for name in dict.fromkeys(names):
-        rows = sorted((i for i, own in enumerate(names) if own == name), key=lambda i: (onset[i], offset[i]))
         layers: list[list[int]] = []
-        for i in rows:
-            for layer in layers:
-                if offset[layer[-1]] <= onset[i]:
-                    layer.append(i)
-                    break
-            else:
-                layers.append([i])
-        text = texts_of(frame, "label")
+        for i in sorted((i for i, own in enumerate(names) if own == name), key=lambda i: (onset[i], offset[i])):
+            layer = next((layer for layer in layers if offset[layer[-1]] <= onset[i]), None)
+            if layer is None:
+                layers.append(layer := [])
+            layer.append(i)
         for k, layer in enumerate(layers):
             title = name if k == 0 else f"{name} ({k + 1})"
             tiers.append((title, [(repr(onset[i]), repr(offset[i]), text[i]) for i in layer]))
@@ -244,28 +225,21 @@ def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]
 
 
 def _clean(frame: pd.DataFrame, found: list[str]) -> pd.DataFrame:
-    blank = frame["label"].str.strip() == ""
+    label = frame["label"].str
+    blank, odd = label.strip() == "", label.contains(r'["\r\n\x00]|^\s|\s$', regex=True)
     if blank.any():
-        found.append(
-            f"{counted(int(blank.sum()), 'event')} without a label: an interval without text means nothing there"
-        )
-    odd = frame["label"].str.contains(r'["\r\n\x00]|^\s|\s$', regex=True)
+        told = f"{counted(int(blank.sum()), 'event')} without a label"
+        found.append(f"{told}: an interval without text means nothing there")
     if odd.any():
         found.append(f"quotes, line ends and outer spaces in {counted(int(odd.sum()), 'label')}")
-    frame = frame[~blank].copy()
-    frame["label"] = frame["label"].str.replace(r"[\r\n\x00]", " ", regex=True).str.replace('"', "'").str.strip()
-    return frame
+    clean = label.replace(r"[\r\n\x00]", " ", regex=True).str.replace('"', "'").str.strip()
+    return frame.assign(label=clean)[~blank]
 
 
 def write_textgrid(events: Events, path: Path) -> list[str]:
     """One TextGrid per recording, one tier per class."""
-    found = losses(events, empty=True, lengths=True, extra=("tier",))
     lengths = events.recordings["length"]
-    if lengths.isna().any():
-        found.append(
-            f"that the lengths of {counted(int(lengths.isna().sum()), 'recording')} are unknown: "
-            "the last offset stands for it"
-        )
+    found = losses(events, "label", EMPTY, LENGTHS, "tier", wants="TextGrid")
 
     def text(frame: pd.DataFrame, name: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)
@@ -309,7 +283,7 @@ def read_elan(source: Source) -> TextRows:
 def write_elan(events: Events, path: Path) -> list[str]:
     """One ELAN file per recording, one tier per class; ELAN counts milliseconds."""
     pympi = optional("pympi", extra="elan")
-    found = losses(events, empty=True, extra=("tier",))
+    found = losses(events, "label", EMPTY, "tier")
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
         frame = _clean(frame, lost)

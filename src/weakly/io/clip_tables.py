@@ -1,8 +1,6 @@
-"""Tables of answers: a row an answer, a column a class, a count of votes, or a citizen scientist's record.
+"""Tables of answers: long (a row an answer), wide (a column a class, or ``..._presence``), counts of votes, Zooniverse.
 
-Long (``file, start_time, end_time, annotation``: yes, no, unsure), wide (a column per class with 0/1, POS/NEG/UNK or
-``..._presence``), vote counts (``n_yes, n_no``), and Zooniverse's classification export. The words of answers are those
-of ``vocabulary``; a cell that is none of them is a broken row.
+The words of answers are those of ``vocabulary``; a cell that is none of them is a broken row.
 """
 
 from __future__ import annotations
@@ -20,12 +18,11 @@ from numpy.typing import NDArray
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from . import formats
-from .formats import Format
-from .plain import rows_of
+from .formats import Format, answer_losses, columns_of, delimited, exact, losses, save
+from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, person_of, suited, without_presence
+from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, suited, without_presence
 
 _TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
@@ -41,11 +38,15 @@ def sniff_clips(source: Source) -> bool:
     return not any(said) or is_vocabulary(said)
 
 
-def read_clips(source: Source) -> TextRows:
-    """The answers; a clip without an annotation has not been answered yet and is passed over."""
-    label = {"label": "label"} if "label" in source.names else {}  # ours, even where all labels are empty
-    source.columns = {"present": "annotation", **label, **source.columns}
-    return rows_of(ColumnTable.read(source), exact=True)
+def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
+    """The answers of a table of which some columns are known, by the first of their names that is there.
+
+    A clip without an answer has not been answered yet and is passed over.
+    """
+    table = ColumnTable.read(source)
+    told = {role: table.find(*names) for role, names in columns.items()}
+    source.columns = {**{role: name for role, name in told.items() if name is not None}, **source.columns}
+    return rows_of(table, EXACT)
 
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
@@ -56,12 +57,12 @@ def write_clips(answers: Answers, path: Path) -> list[str]:
     more = [str(name) for name in frame.columns[8:]]
     names = [*_TIMES, "annotation", "label", "annotator", "seconds", "query", *more]
     shown = ("recording", "onset", "offset", "label", "annotator", "seconds", "query", *more)
-    columns = formats.columns_of(frame, *shown, silent=silent)
+    columns = columns_of(frame, *shown, silent=silent)
     columns.insert(3, said + [""] * len(silent))
     if listing["length"].notna().any():
         names.append("recording_length")
-        columns.append(formats.exact(listing["length"].reindex(columns[0])))
-    formats.save(path, formats.delimited(columns, delimiter=",", names=names))
+        columns.append(exact(listing["length"].reindex(columns[0])))
+    save(path, delimited(columns, delimiter=",", names=names))
     other = [name for name in more if frame[name].dtype.kind in "fiub"]
     return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
 
@@ -71,12 +72,8 @@ _QUERY, _SAID = ("query", "query_id"), ("answer", "annotation", "present", "choi
 
 def read_by_query(source: Source) -> TextRows:
     """The answers to queries that a campaign knows; the query stands for the recording."""
-    table = ColumnTable.read(source)
-    query, said = table.need(*_QUERY), table.need(*_SAID)
-    table.columns[query] = [value.strip() for value in table.columns[query]]
-    source.columns = {"recording": query, "present": said, **source.columns}
-    rows = rows_of(table, exact=True)
-    rows.data["query"] = list(rows.data["recording"])
+    rows = read_told(source, recording=_QUERY, present=_SAID)
+    rows.data["query"] = rows.data["recording"] = [name.strip() for name in rows.data["recording"]]
     return rows
 
 
@@ -85,13 +82,12 @@ def _by_class(table: ColumnTable, classes: list[str], said: Callable[[str], str]
     source = table.source
     if not classes and len(table):
         raise source.error(f"no column of answers among {', '.join(table.names[:12])}")
-    twice = [name for name in table.twice if name in classes]
-    if twice:
-        raise source.error(f"two columns are called {quoted(twice[0])}; which of them is the class?")
     for name in classes:
+        if name in table.twice:
+            raise source.error(f"two columns are called {quoted(name)}; which of them is the class?")
         known = {value: said(value.strip()) for value in set(table.columns[name])}
         table.columns[name] = [known[value] for value in table.columns[name]]
-    return rows_of(table, exact=True, classes=classes)
+    return rows_of(table, EXACT, classes)
 
 
 _BITS = {"0", "1", "0.0", "1.0", "false", "true", ""}
@@ -138,18 +134,15 @@ def _grid(answers: Answers, path: Path, *, names: Sequence[str], words: tuple[st
     frame = answers.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
     said: dict[tuple[str, str, str], dict[str, str]] = {}
-    keys = zip(
-        formats.texts_of(frame, "recording"), formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset")
-    )
-    twice = 0
+    keys, twice = zip(*columns_of(frame, "recording", "onset", "offset")), 0
     for key, label, value in zip(keys, frame["label"].tolist(), frame["present"].tolist()):
         row = said.setdefault(key, {})
         twice += label in row
         row[label] = words[0] if value == 1 else words[1] if value == 0 else words[2]
     columns = [list(column) for column in zip(*said)] if said else [[], [], []]
     columns += [[row.get(label, words[3]) for row in said.values()] for label in labels]
-    formats.save(path, formats.delimited(columns, delimiter=",", names=[*names, *labels]))
-    found = formats.answer_losses(answers)
+    save(path, delimited(columns, delimiter=",", names=[*names, *labels]))
+    found = answer_losses(answers)
     if twice:
         found.insert(0, f"{counted(twice, 'answer')} about a segment and label that another annotator also answered")
     return found
@@ -159,10 +152,10 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
     """Each event is a row, POS for its class and NEG for the others."""
     frame = events.to_frame()
     labels = [str(label) for label in frame["label"].drop_duplicates()]
-    columns = formats.columns_of(frame, "recording", "onset", "offset")
+    columns = columns_of(frame, "recording", "onset", "offset")
     columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
-    formats.save(path, formats.delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
-    found = formats.losses(events, empty=False)
+    save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
+    found = losses(events, "label")
     if any(label != label.strip() or label in ("", *_FEWSHOT) for label in labels):
         found.append("labels that are empty, begin or end with a space, or are called like a column")
     return found
@@ -170,13 +163,12 @@ def write_fewshot(events: Events, path: Path) -> list[str]:
 
 def read_sonyc(source: Source) -> TextRows:
     """One answer per row and ``_presence`` column; -1 is no answer and is passed over."""
-    whole = ColumnTable.read(source)
-    asked = [name for name in whole.names if without_presence(name) != name]
-    near = [name for name in whole.names if name.lower().endswith("_proximity")]
-    names = [without_presence(name) if name in asked else name for name in whole.names if name not in near]
-    columns = [whole.columns[name] for name in whole.names if name not in near]
-    table = ColumnTable(source, names, columns, whole.lines)
-    return _by_class(table, list(map(without_presence, asked)), lambda text: "" if text in ("-1", "-1.0") else text)
+    table = ColumnTable.read(source)
+    held = {name: without_presence(name) for name in table.names if not name.lower().endswith("_proximity")}
+    columns = [table.columns[name] for name in held]
+    classes = [called for name, called in held.items() if called != name]
+    table = ColumnTable(source, list(held.values()), columns, table.lines)
+    return _by_class(table, classes, lambda text: "" if text in ("-1", "-1.0") else text)
 
 
 _YES = ("n_yes", "yes", "yes_votes", "votes_yes", "n_present", "positive", "n_positive", "votes_for", "data_yes",
@@ -190,14 +182,10 @@ _ALL = ("n_votes", "votes", "total", "total_votes", "n_total", "n_annotators", "
 def _vote_columns(names: Sequence[str]) -> tuple[str, str, bool] | None:
     """The columns of votes for and against (or of all votes), if there are both."""
     known = {re.sub(r"[^\w]+", "_", name).lower(): name for name in names}
-    yes = next((known[name] for name in _YES if name in known), None)
-    no = next((known[name] for name in _NO if name in known), None)
-    total = next((known[name] for name in _ALL if name in known and known[name] != yes), None)
-    if yes is None and "votes" in known:  # of a choice, beside those of all choices
-        yes, total = known["votes"], next((known[name] for name in _ALL if name in known and name != "votes"), None)
-    if yes is None or (no is None and total is None):
-        return None
-    return (yes, no, False) if no is not None else (yes, total, True)  # type: ignore[return-value]
+    yes, no = (next((known[name] for name in each if name in known), None) for each in (_YES, _NO))
+    yes = yes or known.get("votes")  # of a choice, beside those of all choices
+    other = no or next((known[name] for name in _ALL if name in known and known[name] != yes), None)
+    return None if yes is None or other is None else (yes, other, no is None)
 
 
 def sniff_votes(source: Source) -> bool:
@@ -234,7 +222,7 @@ def read_votes(source: Source) -> TextRows:
     said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), whole_votes.ravel()).tolist()
     columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
     source.columns = {"present": "answers", "annotator": "voter", **source.columns}
-    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), exact=True)
+    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), EXACT)
     none = table.taken(np.flatnonzero((times == 0) & ~wrong))
     name = next(iter(suited(rest, "recording")), None)
     rows.empty += [value.strip() for value in none.columns[name]] if name else []
@@ -249,6 +237,7 @@ def read_zooniverse(source: Source) -> TextRows:
     table = ColumnTable.read(source)
     user, data, said = table.find("user_name", "user_id"), table.need("subject_data"), table.need("annotations")
     number = table.find("subject_ids", "subject_id")
+    numbers, people = (table.columns[name] if name else [""] * len(table) for name in (number, user))
     rows = TextRows.start(source, "present", "annotator", "seconds", "query")
     offered: dict[str, dict[str, None]] = {}
     taken: list[tuple[int, str, dict[str, list[str]]]] = []
@@ -257,8 +246,7 @@ def read_zooniverse(source: Source) -> TextRows:
             subject, tasks = json.loads(about), json.loads(text)
             inner: Any = next(iter(subject.values()), {}) if isinstance(subject, dict) else {}
             keys = {normal(str(k).lstrip("#!/"))[0]: str(inner[k]) for k in inner} if isinstance(inner, dict) else {}
-            named = suited(list(keys), "recording")
-            name = keys[named[0]] if named else table.columns[number][i] if number else ""
+            name = next((keys[key] for key in suited(list(keys), "recording")), numbers[i])
             picked = {str(t.get("task_label") or t.get("task", "")): _chosen(t.get("value")) for t in tasks}
         except (ValueError, AttributeError, TypeError, RecursionError):
             source.fail(table.lines[i], said, "is not the JSON of a Zooniverse export")
@@ -268,20 +256,17 @@ def read_zooniverse(source: Source) -> TextRows:
         taken.append((i, name, picked))
     plain = {task for task, words in offered.items() if words and is_vocabulary(list(words))}
     for i, name, picked in taken:
-        who = person_of(table.columns[user][i]) if user else ""
-        query = table.columns[number][i] if number else ""
         said_of: dict[str, float] = {}
         for task, words in picked.items():
-            if task in plain:
-                if words:
-                    said_of[task if len(plain) > 1 else source.label or task] = answer_of(words[-1]) or 0.0
-            else:
+            if task not in plain:
                 said_of |= {word: float(word in words) for word in offered[task]}
+            elif words:
+                said_of[task if len(plain) > 1 else source.label or task] = answer_of(words[-1]) or 0.0
         if not said_of:
             rows.empty.append(name)
             rows.blank.add(table.lines[i])
         for label, present in said_of.items():
-            rows.add(table.lines[i], name, np.nan, np.nan, label, present, who, np.nan, query)
+            rows.add(table.lines[i], name, np.nan, np.nan, label, present, people[i], np.nan, numbers[i])
     return rows.finish().checked().say(data, said, f"annotator = {user}")
 
 
@@ -305,8 +290,9 @@ READERS = (
            read_sonyc, mark="_presence"),
     Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes,
            mark="yes|present|pos|votes"),
-    Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips, read_clips,
-           formats.by_answers(write_clips), write_clips, endings=(".csv",), mark="annotation"),
+    Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips,
+           partial(read_told, present=("annotation",), label=("label",)), None, write_clips, endings=(".csv",),
+           mark="annotation"),
     Format("query-answers", "answers by the id of a campaign's query (query, answer)",
            lambda s: bool(s.names & {*_QUERY} and s.names & {*_SAID}) and not suited(s.header, "recording"),
            read_by_query, mark="query"),

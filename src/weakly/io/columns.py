@@ -18,18 +18,7 @@ from . import vocabulary as terms
 from .source import Source, column_of, quoted
 from .table import ColumnTable
 from .times import Roles, is_even, lengths_of, onsets_of, special, time_columns
-from .vocabulary import (
-    is_answers,
-    is_number,
-    is_person,
-    is_vocabulary,
-    is_whole,
-    kind_of,
-    normal,
-    suited,
-    texts,
-    without_presence,
-)
+from .vocabulary import is_answers, is_number, is_person, is_vocabulary, kind_of, normal, suited, texts
 
 #: Numbers that measure or count something, and are no ids though they are whole.
 _MEASURE = re.compile(
@@ -37,6 +26,7 @@ _MEASURE = re.compile(
     r"size|width|height|area|distance|depth|rank|rating|score|percent|pct|temp|temperature|speed|volume|intensity|x|y|z)(_|$)"
 )
 _OTHERS = ("recording", "annotator", "onset", "offset", "length", "confidence")  # what is no answer by its name
+_ENDS = ("onset", "offset")
 _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
@@ -61,21 +51,20 @@ def roles_of(
             scales = [terms.UNITS.get(normal(part)[1] or normal(part)[0], 1.0) for part in parts]
             table.columns[name] = sum(table.numbers(own) * scale for own, scale in zip(parts.values(), scales))
             table.names.append(name)
-    if "recording" in given and given["recording"] not in table.columns and given["recording"] != "@file":
+    if given.get("recording", "@file") not in {*table.columns, "@file"}:
         found.parts = [column_of(table.names, part.strip()) or "" for part in given["recording"].split("+")]
     timeless = given.get("onset") == "@none" and bool(found.names.pop("onset"))  # no column says when
     kinds = {name: kind_of(values) for name, values in table.columns.items()}
     taken = {*found.names.values(), *found.parts, *classes}
     free = [name for name in table.names if name and name not in taken]
+    if not exact and not {*_ENDS, "length"} & found.names.keys() and not suited(free, "offset"):
+        _ranges(found, free, kinds)
 
     def take(role: str, *allowed: str) -> None:
-        if role in found.names:
-            return
-        for name in suited(free, role):
-            if kinds[name] in allowed:
-                found.names[role] = name
-                free.remove(name)
-                return
+        name = next((name for name in suited(free, role) if kinds[name] in allowed), None)
+        if name is not None and role not in found.names:
+            found.names[role] = name
+            free.remove(name)
 
     for role in ("rate", "recording_length"):
         take(role, "number", "clock", "")
@@ -114,17 +103,40 @@ def roles_of(
         _by_evidence(found, free)
     find_recording(found, free, kinds)
     _label(found, free, kinds)
-    if not (exact or found.melted or found.asked or "present" in {*found.names, *given}) and _is_grid(found):
+    segments = "onset" not in found.names or is_even(found)  # all as long, or whole recordings
+    if segments and not (exact or found.melted or found.asked or "present" in {*found.names, *given}):
         counts = _counts(found, [name for name in free if kinds[name] == "number"])
         if counts:
             some = f"{', '.join(map(quoted, counts[:4]))} hold numbers that may be counts, shares or scores"
             way = f"--columns {shlex.quote(f'answer={counts[0]}')} if more than 0 is present"
             source.note(f"{some}: {way}, --columns answer=@none if not", kind="unused column")
     told = ("text", "number") if alone(found) else ("text",)  # numbers may be ids where nothing else is
-    found.unused = [
-        name for name in free if name.strip() and kinds[name] in told and may_tell(found, name, kinds[name])
-    ]
+    named = [name for name in free if name.strip() and kinds[name] in told]
+    found.unused = [name for name in named if may_tell(found, name, kinds[name])]
     return found
+
+
+_RANGE = re.compile(r"^\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*(?:-|–|—|to)\s*((?:\d+:){0,2}\d+(?:\.\d+)?)\s*s?\s*$")
+
+
+_SPAN = re.compile(r"(^|_)(times?|timestamps?|timecode|segment|interval|window|span)(_|$)|^(range|start)$")
+
+
+def _ranges(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
+    """Take a column of starts and ends in one cell (``0:05-0:10``) apart, which is noted."""
+    table = found.table
+    for name in [name for name in free if kinds[name] == "text" and _SPAN.search(normal(name)[0])]:
+        cells = [_RANGE.match(value) for value in table.columns[name]]
+        both = {f"{role} of {name}": [cell[k] if cell else "" for cell in cells] for k, role in enumerate(_ENDS, 1)}
+        onset, offset = (terms.numbers(table.source, values, table.lines, name) for values in both.values())
+        if all(cells) and (onset < offset).all():
+            table.source.note(f"{quoted(name)} is taken as starts and ends (first {quoted(table.columns[name][0])})")
+            table.columns |= both
+            table.names += both
+            kinds |= {each: kind_of(values) for each, values in both.items()}
+            found.names |= dict(zip(_ENDS, both))
+            free.remove(name)
+            return
 
 
 def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
@@ -133,8 +145,7 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
     for role, name in source.columns.items():
         if role not in terms.ROLES:
             raise InvalidInput(f"columns: {quoted(role)} must be one of {', '.join(terms.ROLES)}")
-        parts = [name] if column_of(names, name) else name.split("+")
-        missing = [part for part in parts if column_of(names, part.strip()) is None]
+        missing = [part for part in name.split("+") if column_of(names, part.strip(), name) is None]
         if missing and not special(role, name):
             raise source.error(f"columns: no column {quoted(missing[0])}; there are {', '.join(names[:30])}")
         found[role] = column_of(names, name) or name
@@ -144,10 +155,9 @@ def _given(source: Source, names: Sequence[str]) -> dict[str, str]:
 def _answer(found: Roles, free: list[str]) -> None:
     """The column of answers that is called so, or ``annotation`` where it holds nothing but answers."""
     for name in suited(free, "present"):
-        sure = normal(name)[0] in ("present", "answer", "is_present")
-        values = found.table.columns[name]
-        words = normal(name)[0] not in terms.BITS
-        if sure or (not isinstance(values, np.ndarray) and is_vocabulary(values, words=words)):
+        base, values = normal(name)[0], found.table.columns[name]
+        held = not isinstance(values, np.ndarray) and is_vocabulary(values, words=base not in terms.BITS)
+        if held or base in ("present", "answer", "is_present"):
             found.names["present"] = name
             free.remove(name)
             return
@@ -158,7 +168,8 @@ _GENERIC = "label labels class annotation category type tag tags event target va
 
 def _class_of(name: str) -> str:
     """The class that answers under a column's name are about; "" where the name says none."""
-    return "" if normal(name)[0] in _GENERIC.split() or suited([name], "present") else without_presence(name.strip())
+    generic = normal(name)[0] in _GENERIC.split() or suited([name], "present")
+    return "" if generic else terms.without_presence(name.strip())
 
 
 def _by_evidence(found: Roles, free: list[str]) -> None:
@@ -196,15 +207,18 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
         found.melted, found.into = people, "annotator"
     elif len(binary) == 1:
         names["present"], found.named = binary[0], _class_of(binary[0])
-        _tell_counts(found, [n for n in free if n != binary[0] and normal(n)[0] not in terms.ASIDE], binary[0])
+        counts = _counts(found, [n for n in free if n != binary[0]])
+        if counts:
+            some, way = ", ".join(map(quoted, counts[:4])), shlex.quote(f"answer={binary[0]}")
+            words = f"{quoted(binary[0])} is taken as the answer, and {some}, which may be counts, not"
+            table.source.note(f"{words}; --columns {way} if so", kind="unused column")
     elif "annotator" in names:
         found.melted, found.into = binary, "label"
     else:
         as_class, as_person = (shlex.quote(f"{role}={'+'.join(binary)}") for role in ("label", "annotator"))
-        raise table.source.error(
-            f"{', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people: "
-            f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
-        )
+        words = f"{', '.join(map(quoted, binary[:4]))} hold answers and may be classes or people"
+        way = f"--columns {as_class} if each is a class, --columns {as_person} if each is a person"
+        raise table.source.error(f"{words}: {way}")
     free[:] = [n for n in free if n not in found.melted and n != names.get("present")]
 
 
@@ -217,21 +231,13 @@ def _tell_ticks(table: ColumnTable, names: Sequence[str]) -> None:
         table.source.note(f"an empty cell of {quoted(name)} is taken as no, beside ticks")
 
 
-def _is_grid(found: Roles) -> bool:
-    """Whether rows are about segments that are all as long, or about whole recordings."""
-    return "onset" not in found.names or is_even(found)
-
-
 def _counts(found: Roles, free: Sequence[str]) -> list[str]:
     """The columns that hold small whole numbers, 0 among them, or shares: how often, how much, or how likely."""
     counts = []
     for name in (each for each in free if not any(suited([each], role) for role in terms.ROLES)):
         base, values = normal(name)[0], texts(found.table.columns[name][:2000])
-        if (
-            base in terms.ASIDE
-            or terms.IDLIKE.search(base)
-            or (_MEASURE.search(base) and not re.search(r"count|percent", base))
-        ):
+        measure = _MEASURE.search(base) and not re.search(r"count|percent", base)
+        if measure or base in terms.ASIDE or terms.IDLIKE.search(base):
             continue
         some = {float(value) for value in set(values) if is_number(value)}
         whole = 0.0 in some and len(some) < 20 and all(value % 1 == 0 for value in some)
@@ -240,41 +246,29 @@ def _counts(found: Roles, free: Sequence[str]) -> list[str]:
     return counts
 
 
-def _tell_counts(found: Roles, free: Sequence[str], answer: str) -> None:
-    """Note columns beside the one of answers that may be counts."""
-    source, others = found.table.source, list(map(quoted, _counts(found, free)))
-    if others:
-        told = f"{quoted(answer)} is taken as the answer, and {', '.join(others[:4])}, which may be counts, not"
-        way = shlex.quote(f"answer={answer}")
-        source.note(f"{told}; --columns {way} if so", kind="unused column")
-
-
 def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     """The column of labels: by its name, words before numbers; else the only column of words that is left."""
     if "label" in found.names:
         return
-    named = [
-        name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(found.table.columns[name])
-    ]
+    columns, n = found.table.columns, len(found.table)
+    named = [name for name in suited(free, "label") if kinds[name] in ("text", "number") or any(columns[name])]
     words = [name for name in named if kinds[name] != "number"]
     chosen = words or [name for name in named if normal(name)[0] not in ("value", "text", "name", "code", "type")]
     if not (chosen or found.named):  # answers under a class's name need no other
-        left = [
-            name for name in free if kinds[name] == "text" and normal(name)[0] not in terms.ASIDE
-            and not terms.IDLIKE.search(normal(name)[0]) and len(set(found.table.columns[name]) - {""}) > 0
-            and (len(set(found.table.columns[name])) < len(found.table) or len(found.table) == 1)
-        ]  # fmt: skip
+        wordy = {name: normal(name)[0] for name in free if kinds[name] in ("text", "")}
+        wordy = {name: base for name, base in wordy.items() if base not in terms.ASIDE}
+        left = [name for name, base in wordy.items() if kinds[name] and not terms.IDLIKE.search(base)]
+        left = [name for name in left if len(set(columns[name])) < n or n == 1]
         chosen = left if len(left) == 1 else []
         groups: dict[str, list[str]] = {}
-        for name in (n for n in free if kinds[n] in ("text", "") and normal(n)[0] not in terms.ASIDE):
-            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", normal(name)[0])[0], []).append(name)
+        for name, base in wordy.items():
+            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", base)[0], []).append(name)
         kin = next((some for stem, some in groups.items() if len(some) > 1 and suited([stem], "label")), [])
         if kin and found.names.get("present") is None:
             each, who = (shlex.quote(f"{role}={'+'.join(kin)}") for role in ("label", "annotator"))
-            told = (
-                f"{', '.join(map(quoted, kin[:4]))} may hold several classes of a row, or the words of several people"
-            )
+            some = ", ".join(map(quoted, kin[:4]))
             way = f"--columns {each} if each cell is a class, --columns {who} if each column is a person's"
+            told = f"{some} may hold several classes of a row, or the words of several people"
             raise found.table.source.error(f"{told}: {way}")
     if chosen:
         found.names["label"] = chosen[0]
@@ -297,8 +291,7 @@ def find_recording(found: Roles, free: list[str], kinds: dict[str, str]) -> None
     Refused where several could, or where none is known and one might: a table is never one recording by mistake.
     """
     if "recording" in found.names:
-        if found.names["recording"] == "@file":
-            del found.names["recording"]
+        found.names = {role: name for role, name in found.names.items() if (role, name) != ("recording", "@file")}
         return
     if not len(found.table):
         chosen = next((name for name in suited(free, "recording") if terms.TIER[normal(name)[0]] < 3), None)
@@ -342,25 +335,19 @@ def _by_content(found: Roles, free: list[str], kinds: dict[str, str]) -> str | N
     ids = [name for name in free if name not in best and _like_ids(found, name, kinds[name])]
     if "label" not in found.names and not best:
         # one column of words is the label if nothing else could be
-        words = [name for name in ids if kinds[name] == "text" and normal(name)[0] not in terms.PLACES]
-        if len(ids) == 1 and words and not (
-            _restarts(found, words[0]) or _backwards(found, words[0]) or _are_codes(table.columns[words[0]])
-            or terms.IDLIKE.search(normal(words[0])[0])
-        ):  # fmt: skip
+        word, base = (ids[0], normal(ids[0])[0]) if len(ids) == 1 and kinds[ids[0]] == "text" else (None, "")
+        codes = word and (terms.IDLIKE.search(base) or base in terms.PLACES or _are_codes(table.columns[word]))
+        if word and not (codes or _restarts(found, word) or _backwards(found, word)):
             return None
+    whole = "or recording=@file if the whole file is one recording"
     if ids or files:
         name = (files or ids)[0]
         others, n = f", or {quoted(ids[1])}" if len(ids) > 1 else "", len(set(table.columns[name]))
-        raise source.error(
-            f"no column is known to name the recordings; {quoted(name)} ({n} values){others} "
-            f"could: say recording={name} in columns (--columns recording={name}), or recording=@file "
-            "if the whole file is one recording"
-        )
+        words = f"no column is known to name the recordings; {quoted(name)} ({n} values){others} could"
+        raise source.error(f"{words}: say recording={name} in columns (--columns recording={name}), {whole}")
     if _backwards(found, best[0] if best else None):
-        raise source.error(
-            "no column names the recordings and the times go backwards, so there may be several; say "
-            "which column it is (--columns recording=NAME), or recording=@file if the whole file is one recording"
-        )
+        words = "no column names the recordings and the times go backwards, so there may be several"
+        raise source.error(f"{words}; say which column it is (--columns recording=NAME), {whole}")
     return None
 
 
@@ -370,9 +357,8 @@ def may_tell(found: Roles, name: str, kind: str) -> bool:
     some = set(values)
     if len(some) < 2 or kind not in ("text", "number"):
         return False
-    return kind == "text" or (
-        len(some) < len(values) and not _MEASURE.search(normal(name)[0]) and all(map(is_whole, some))
-    )
+    measure = len(some) == len(values) or _MEASURE.search(normal(name)[0])
+    return kind == "text" or (not measure and all(map(terms.is_whole, some)))
 
 
 def _like_ids(found: Roles, name: str, kind: str) -> bool:
@@ -382,19 +368,17 @@ def _like_ids(found: Roles, name: str, kind: str) -> bool:
         return True
     if base in terms.ASIDE or not may_tell(found, name, kind) or _goes_with(found, name):
         return False
-    if terms.IDLIKE.search(base):
-        return True
-    return (kind == "text" and (_are_codes(values) or _restarts(found, name))) or _separates(found, name)
+    named = terms.IDLIKE.search(base) or (kind == "text" and (_are_codes(values) or _restarts(found, name)))
+    return bool(named) or _separates(found, name)
 
 
 def _goes_with(found: Roles, name: str) -> bool:
     """Whether a column is another name of the class or the annotator: class_id beside class, one for each."""
-    table, base = found.table, normal(name)[0]
+    table, base = found.table, normal(name)[0].rpartition("_")[0]
     for role in ("label", "annotator"):
-        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), None)
-        if own is None or not (suited([name], role) or base.rpartition("_")[0] == normal(own)[0].removesuffix("_name")):
-            continue
-        if _decides(table.columns[own], table.columns[name]):
+        own = found.names.get(role) or next(iter(suited([n for n in table.names if n != name], role)), "")
+        kin = own and (suited([name], role) or base == normal(own)[0].removesuffix("_name"))
+        if kin and _decides(table.columns[own], table.columns[name]):
             return True
     return False
 
@@ -477,20 +461,17 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
     codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
     back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
     for other in others if back.any() else ():
-        if kinds[other] not in ("text", "number") or other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES:
-            continue
-        values = _codes(found.table.columns[other])
-        change = np.diff(values) != 0
-        if (change[back]).all() and change.sum() < 0.5 * len(change):
-            _refuse_pooling(found, [chosen, other])
+        aside = other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES
+        if kinds[other] in ("text", "number") and not aside:
+            change = np.diff(_codes(found.table.columns[other])) != 0
+            if (change[back]).all() and change.sum() < 0.5 * len(change):
+                _refuse_pooling(found, [chosen, other])
 
 
 def _refuse_pooling(found: Roles, parts: Sequence[str]) -> None:
-    together = " together with ".join(map(quoted, parts))
-    raise found.table.source.error(
-        f"the recording could be {quoted(parts[0])}, or {together}: "
-        f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
-    )
+    words = f"the recording could be {quoted(parts[0])}, or {' together with '.join(map(quoted, parts))}"
+    way = f"say --columns recording={'+'.join(parts)}, or --columns recording={parts[0]}"
+    raise found.table.source.error(f"{words}: {way}")
 
 
 def alone(roles: Roles) -> bool:

@@ -1,8 +1,7 @@
 """What paths stand for, and tables of any size: files, folders, patterns and addresses (s3://..., gs://..., https://...),
 of which there are copies for as long as they are read; partitioned Parquet or CSV is read in chunks of recordings.
 
-A first look finds which recordings lie where (their column alone is read); chunks depend on the data alone. A file
-whose rows belong to many chunks is read once for each of them, so keep recordings together.
+Chunks depend on the data alone. A file whose rows belong to many is read once for each, so keep recordings together.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -85,11 +84,9 @@ def _listed(address: str) -> dict[str, Any]:
         # A question mark in a web address begins what is asked for.
         if any(sign in address for sign in ("*" if scheme in ("http", "https") else "*?[")):
             found = files.glob(address, detail=True)
-        elif files.isdir(address):
-            found = files.find(address, detail=True)
         else:
-            info = files.info(address)
-            found = {info["name"]: info}
+            info = {} if files.isdir(address) else files.info(address)
+            found = {info["name"]: info} if info else files.find(address, detail=True)
         return {name: info for name, info in found.items() if info.get("type") != "directory"}
 
 
@@ -148,8 +145,7 @@ def fetched(found: Sequence[AddressListing], *, progress: bool = False) -> Itera
                 call = address_of(name, scheme)
                 path = _place(Path(folder), call)
                 places.append(path)
-                if path not in called:
-                    jobs.append((system(scheme), name, call, path, ended))
+                jobs += [(system(scheme), name, call, path, ended)] if path not in called else []
                 if called.setdefault(path, call) != call:
                     raise InvalidInput(f"{call}: a copy would have the name of that of {called[path]}; give one only")
             copies.append({path: called[path] for path in sorted(places)})
@@ -197,10 +193,11 @@ def _copy(files: Any, name: str, address: str, target: Path, ended: Event) -> No
 
 
 def _beyond(size: str) -> str:
-    return (
-        f"{size} than the {MOST_BYTES / 2**30:g} GiB that are copied here to be read at once; of tables (Parquet, CSV) "
+    told = f"{size} than the {MOST_BYTES / 2**30:g} GiB that are copied here to be read at once"
+    way = (
         "sample=1000 (--sample 1000) reads so many recordings where they lie, and weakly evaluate all of them in chunks"
     )
+    return f"{told}; of tables (Parquet, CSV) {way}"
 
 
 @contextmanager
@@ -217,11 +214,11 @@ def files_of(
     with fetched(list(away.values()), progress=progress) as copies:
         behind = dict(zip(away, copies))
         for item in items:
-            path, address = Path(item), away.get(os.fspath(item))
+            path, address, inside = Path(item), away.get(os.fspath(item)), behind.get(os.fspath(item), {})
             if address is not None and not address.several:
-                found |= behind[os.fspath(item)]
+                found |= inside
             elif address is not None or path.is_dir():
-                inside = behind[os.fspath(item)] if address is not None else {each: str(each) for each in _inside(path)}
+                inside = inside or {each: str(each) for each in _inside(path)}
                 worth = {each: name for each, name in inside.items() if not _is_other(each)}
                 sounds = len(inside) - len(worth) + (address.n_others if address is not None else 0)
                 if sounds:
@@ -258,13 +255,11 @@ def _inside(folder: Path) -> list[Path]:
     found: list[Path] = []
     seen: set[str] = set()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
-        real = os.path.realpath(place)
-        if real in seen:  # a link that leads back
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(place) / name for name in names if not name.startswith(".") and (Path(place) / name).is_file()]
+        back = os.path.realpath(place) in seen  # by a link
+        seen.add(os.path.realpath(place))
+        folders[:] = sorted(name for name in folders if not (back or name.startswith(".")))
+        inside = (Path(place) / name for name in names if not (back or name.startswith(".")))
+        found += [path for path in inside if path.is_file()]
     return sorted(found)
 
 
@@ -287,15 +282,12 @@ def table_kind(name: str) -> str:
 
 def rows_in(files: Iterable[Path]) -> int:
     """The rows of tables: as Parquet says, of much text about as many as the first MiB tells."""
-    kinds = {path: table_kind(path.name) for path in files}
+    kinds, total = {path: table_kind(path.name) for path in files}, 0
     text = sum(path.stat().st_size for path, kind in kinds.items() if kind not in ("", "parquet")) > _MUCH_TEXT
-    total = 0
     for path, kind in kinds.items():
         if kind == "parquet":
-            try:
+            with suppress(Exception):  # whatever is wrong with it, its reader says
                 total += int(optional("pyarrow.parquet", extra="parquet").ParquetFile(path).metadata.num_rows)
-            except Exception:  # whatever is wrong with it, its reader says
-                continue
         elif kind and text:
             with open(path, "rb") as file:
                 head = file.read(1 << 20)
@@ -333,8 +325,8 @@ class Dataset:
         kinds = {table_kind(name) for name, _ in found}
         if len(kinds) != 1:
             raise InvalidInput(f"{texts[0]}: a data set is files of one kind, got {', '.join(sorted(kinds))}")
-        told = [(name, [str(info.get(key)) for key in ("size", "mtime", "ETag", "LastModified", "updated")])
-                for name, info in found]  # fmt: skip
+        keys = ("size", "mtime", "ETag", "LastModified", "updated")
+        told = [(name, [str(info.get(key)) for key in keys]) for name, info in found]
         stamp = hashlib.sha256(repr(told).encode()).hexdigest()
         bare = cls(tuple(name for name, _ in found), scheme, kinds.pop(), (), stamp)
         return replace(bare, columns=tuple(_roles(bare, texts[0], columns or {}).items()))
@@ -406,6 +398,7 @@ def _opened(dataset: Dataset, *, as_text: bool = False) -> tuple[Any, list[Any]]
 
 def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[str, str]:
     """Which column is which, from the names and the first rows."""
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     table, _ = _opened(dataset)
@@ -416,16 +409,18 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
     cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
     source = Source(Path(dataset.files[0]), columns=dict(columns))
     found = roles_of(ColumnTable(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
-    names = found.names
+    names, told = found.names, ""
     if names.get("recording") not in frame or found.parts:
-        raise InvalidInput(f"{address}: a data set needs one column of recordings; --columns recording=NAME says which")
-    if "present" in names or found.melted:
-        raise InvalidInput(f"{address}: holds answers and no events; a data set in chunks is one of events")
-    if "onset" not in names or not {"offset", "length"} & names.keys():
-        there = ", ".join(map(str, frame.columns[:30]))
-        raise InvalidInput(f"{address}: no columns for onset and offset among {there}")
+        told = "a data set needs one column of recordings; --columns recording=NAME says which"
+    elif "present" in names or found.melted:
+        told = "holds answers and no events; a data set in chunks is one of events"
+    elif "onset" not in names or not {"offset", "length"} & names.keys():
+        told = f"no columns for onset and offset among {', '.join(map(str, frame.columns[:30]))}"
+    if told:
+        raise InvalidInput(f"{address}: {told}")
     for role in {"onset", "offset", "length", "recording_length"} & names.keys():
-        kind, scale = table.schema.field(names[role]).type, UNITS.get(normal(names[role])[1], 1.0)
+        kind = table.schema.field(names[role]).type if names[role] in frame else pa.string()  # made of others, or told
+        scale = UNITS.get(normal(names[role])[1], 1.0)
         if not (kinds.is_floating(kind) or kinds.is_integer(kind)) or scale != scale:
             raise InvalidInput(f"{address}: column {names[role]!r} of a data set must hold numbers, in seconds")
     kept = ("recording", "onset", "offset", "length", "label", "recording_length", "annotated")
@@ -444,9 +439,7 @@ def _column(values: Any, role: str) -> Any:
         return codes, [str(text) for text in values.dictionary.to_pylist()]
     if role == "annotated":
         values = pc.is_in(pc.utf8_lower(values.cast(pa.string())), pa.array(["false", "0", "no"]))
-    else:
-        values = values.cast(pa.float64())
-    return values.to_numpy(zero_copy_only=False)
+    return values.cast(pa.bool_() if role == "annotated" else pa.float64()).to_numpy(zero_copy_only=False)
 
 
 def placed(codes: NDArray[np.int64], texts: Sequence[str], places: Mapping[str, int]) -> NDArray[np.int64]:

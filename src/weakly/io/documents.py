@@ -13,13 +13,13 @@ import pandas as pd
 from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.events import Events
-from .formats import JSON, Format, Pairs, inexact, json_text, losses, per_recording, save_json, texts_of
+from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, Pairs, json_text, losses, per_recording, save_json, texts_of
 from .source import Source, quoted
 from .table import NUMBERS, ColumnTable, TextRows
 from .times import duration, ending
 from .vocabulary import person_of
 
-_COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
+COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
 
 
 def number(value: Any) -> float:
@@ -32,24 +32,11 @@ def number(value: Any) -> float:
         return np.inf
 
 
-def started(source: Source, *more: str) -> TextRows:
-    """Rows to which :func:`met` adds the events of a document."""
-    return TextRows.start(source, *_COLUMNS, *more)
-
-
-def met(
-    rows: TextRows, place: str, recording: str, times: tuple[float, float], label: Any, *more: str, **about: Any
-) -> None:
-    """Add one event; what is not said ``about`` it (annotator, confidence, frequencies) is empty."""
-    values = {"annotator": "", **dict.fromkeys(_COLUMNS[1:], np.nan), **about}
-    rows.add(place, recording, *times, "" if label is None else str(label), *values.values(), *more)
-
-
 def ended(rows: TextRows, lengths: Mapping[str, float]) -> TextRows:
     """The rows with usable times, without columns in which nothing stands, and the lengths that agree with them."""
     rows.finish()
     for name, values in list(rows.data.items())[4:]:
-        blank = not np.isfinite(values).any() if name in NUMBERS else name in _COLUMNS and not any(values)
+        blank = not np.isfinite(values).any() if name in NUMBERS else name in COLUMNS and not any(values)
         if blank or not len(rows):
             del rows.data[name]
     return rows.checked(lengths)
@@ -77,6 +64,15 @@ def object_of(source: Source, kind: str) -> dict[str, Any]:
     return document
 
 
+def _observations(data: Any) -> list[Any] | None:
+    """The observations of an annotation, also of the dense layout, a list per field; None where these do not fit."""
+    if not isinstance(data, dict):
+        return data if isinstance(data, list) else []
+    lists = {key: data.get(key) for key in ("time", "duration", "value", "confidence")}
+    n = {len(items) if isinstance(items, list) else None for items in lists.values()}
+    return [dict(zip(lists, row)) for row in zip(*lists.values())] if len(n) == 1 and None not in n else None
+
+
 def read_jams(source: Source) -> TextRows:
     """The observations of every annotation; one without a duration is a point, and so a broken row."""
     document = object_of(source, "JAMS")
@@ -89,14 +85,12 @@ def read_jams(source: Source) -> TextRows:
     own = source.stem(r"\.jams$")
     ours = str(meta.get("identifiers", "")) == "{'written_by': 'weakly'}"
     name = title if title and (source.columns.get("recording") == "title" or ours) else own
-    rows = started(source, "namespace")
+    rows = TextRows.start(source, *COLUMNS, "namespace")
     kinds: dict[str, bool] = {}  # namespace: whether some of it lasts
     for each in (each for each in annotations if isinstance(each, dict) and each.get("data")):
-        kind, data = str(each.get("namespace", "")), each["data"]
-        spans = (
-            data.get("duration") if isinstance(data, dict) else [i.get("duration") for i in data if isinstance(i, dict)]
-        )
-        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans or ())
+        kind = str(each.get("namespace", ""))
+        spans = (item.get("duration") for item in _observations(each["data"]) or () if isinstance(item, dict))
+        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans)
     wanted = source.layer.get("namespace", "*" if len(kinds) < 2 or source.on_error == "collect" else None)
     if wanted is None:
         ways = " or ".join(f"--where namespace={kind}" for kind, lasts in kinds.items() if lasts or source.point_length)
@@ -106,20 +100,15 @@ def read_jams(source: Source) -> TextRows:
         if not isinstance(annotation, dict):
             source.fail(f"annotation {a}", "", "is not an object")
             continue
-        namespace, observations = str(annotation.get("namespace", "")), annotation.get("data")
+        namespace, observations = str(annotation.get("namespace", "")), _observations(annotation.get("data"))
         if wanted not in ("*", namespace):
             continue
-        if isinstance(observations, dict):  # the dense layout: one list per field
-            keys = ("time", "duration", "value", "confidence")
-            lists = [observations.get(key) for key in keys]
-            if not all(isinstance(items, list) for items in lists) or len({len(items) for items in lists}) > 1:  # type: ignore[arg-type]
-                source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
-                continue
-            observations = [dict(zip(keys, row)) for row in zip(*lists)]
+        if observations is None:
+            source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
         about = annotation.get("annotation_metadata")
         person = about.get("annotator") if isinstance(about, dict) else None
         who = str(person.get("name", "")) if isinstance(person, dict) else ""
-        for k, item in enumerate(observations if isinstance(observations, list) else ()):
+        for k, item in enumerate(observations or ()):
             where = f"annotation {a}, observation {k}"
             if not isinstance(item, dict):
                 source.fail(where, "", "is not an object")
@@ -127,10 +116,8 @@ def read_jams(source: Source) -> TextRows:
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            sure = score if np.isfinite(score) else np.nan
-            met(
-                rows, where, name, (onset, float(ending(onset, span))), label, namespace, annotator=who, confidence=sure
-            )
+            more = {"annotator": who, "confidence": score if np.isfinite(score) else np.nan, "namespace": namespace}
+            rows.add(where, name, onset, float(ending(onset, span)), label, **more)
     rows.empty += [] if len(rows) else [name]
     told = "the file's name" if name == own else "title"
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
@@ -139,11 +126,8 @@ def read_jams(source: Source) -> TextRows:
 def write_jams(events: Events, path: Path) -> list[str]:
     """One JAMS file per recording, in the namespace segment_open, one annotation per annotator."""
     lengths = events.recordings["length"]
-    found = losses(events, empty=True, lengths=True, extra=("annotator", "confidence", "namespace"))
-    found += inexact(events.to_frame()["onset"], events.to_frame()["offset"])
-    if lengths.isna().any():
-        n = counted(int(lengths.isna().sum()), "recording")
-        found.append(f"that the lengths of {n} are unknown: JAMS wants one, so it is the last offset")
+    held = ("label", EMPTY, LENGTHS, "annotator", "confidence", "namespace")
+    found = losses(events, *held, wants="JAMS", sums=True)
 
     def text(frame: pd.DataFrame, name: str, _: list[str]) -> Iterator[str]:
         who = texts_of(frame, "annotator")
@@ -153,11 +137,9 @@ def write_jams(events: Events, path: Path) -> list[str]:
         for person in dict.fromkeys(who) or [""]:
             rows = frame[[own == person for own in who]] if len(frame) else frame
             spans = duration(rows["onset"], rows["offset"]).tolist()
-            score = rows["confidence"].tolist() if "confidence" in rows else [None] * len(rows)
-            data = [
-                {"time": a, "duration": d, "value": label, "confidence": None if c is None or c != c else c}
-                for a, d, label, c in zip(rows["onset"].tolist(), spans, texts_of(rows, "label"), score)
-            ]
+            score = rows["confidence"].tolist() if "confidence" in rows else [np.nan] * len(rows)
+            each = zip(rows["onset"].tolist(), spans, texts_of(rows, "label"), (None if c != c else c for c in score))
+            data = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in each]
             about = {"annotator": {"name": person} if person else {}, "curator": {"name": "", "email": ""}}
             annotations.append({"namespace": "segment_open", "annotation_metadata": about, "data": data, "sandbox": {},
                                 "time": 0, "duration": length})  # fmt: skip
@@ -204,8 +186,8 @@ _KEYS = ("species", "event", "class", "label", "sound_event", "name", "dwc:scien
 
 def _span(geometry: Any) -> tuple[float, float, float, float]:
     """Start, end, low and high frequency of a geometry."""
-    kind: Any = geometry.get("type") if isinstance(geometry, dict) else None
-    at: Any = geometry.get("coordinates") if isinstance(geometry, dict) else None
+    known = geometry if isinstance(geometry, dict) else {}
+    kind, at = known.get("type"), known.get("coordinates", ())
     try:
         if kind == "BoundingBox":
             return float(at[0]), float(at[2]), float(at[1]), float(at[3])
@@ -214,7 +196,8 @@ def _span(geometry: Any) -> tuple[float, float, float, float]:
         flat = np.array([at] if np.isscalar(at) else _flat(at), dtype=np.float64)
         if kind in ("TimeStamp", "Point", "MultiPoint") and flat.ndim < 2:
             return float(flat.ravel()[0]), float(flat.ravel()[0]), np.nan, np.nan
-        return float(flat[:, 0].min()), float(flat[:, 0].max()), float(flat[:, 1].min()), float(flat[:, 1].max())
+        (start, low), (end, high) = flat[:, :2].min(axis=0).tolist(), flat[:, :2].max(axis=0).tolist()
+        return start, end, low, high
     except (TypeError, ValueError, IndexError):
         return np.inf, np.inf, np.nan, np.nan
 
@@ -239,7 +222,7 @@ def read_aoef(source: Source) -> TextRows:
     tags, users = table("tags", "id"), table("users")
     names = {key: str(item.get("path") or key) for key, item in recordings.items()}
     lengths = {names[key]: number(item.get("duration")) for key, item in recordings.items()}
-    rows, untagged = started(source), 0
+    rows, untagged = TextRows.start(source, *COLUMNS), 0
     said = {**table("sound_event_annotations"), **table("sound_event_predictions")}
     looked = [*table("clip_annotations").values(), *table("clip_predictions").values()]
     if not (said or looked):
@@ -257,8 +240,9 @@ def read_aoef(source: Source) -> TextRows:
         untagged += not own
         onset, offset, low, high = _span(sound.get("geometry"))
         who = person_of(users.get(item.get("created_by"), item.get("created_by") and {"id": item.get("created_by")}))
-        met(rows, place, names[sound["recording"]], (onset, offset), own[0].get("value") if own else "event",
-            annotator=who, confidence=number(item.get("score")), low_frequency=low, high_frequency=high)  # fmt: skip
+        more = {"confidence": number(item.get("score")), "low_frequency": low, "high_frequency": high}
+        label = own[0].get("value") if own else "event"
+        rows.add(place, names[sound["recording"]], onset, offset, label, annotator=who, **more)
     done = {names.get(clips.get(item.get("clip"), {}).get("recording"), "") for item in looked}
     heard = (done - {""}) or set(names.values())
     rows.empty = [n for n in names.values() if n in heard]
@@ -274,11 +258,8 @@ _SET, _USER, _RECORDING, _CLIP, _CLIP_NOTE, _SOUND, _NOTE = range(7)  # kinds of
 def write_aoef(events: Events, path: Path) -> list[str]:
     """An annotation set: recordings, one clip each, sound events with a box or an interval, the label as a tag."""
     frame, listing = events.to_frame(), events.recordings
-    found = losses(events, empty=True, lengths=True, extra=("annotator", "low_frequency", "high_frequency"))
-    found = [words for words in found if "were not annotated" not in words]
-    if listing["length"].isna().any():
-        n = counted(int(listing["length"].isna().sum()), "recording")
-        found.append(f"that the lengths of {n} are unknown: AOEF wants one, so it is the last offset")
+    held = ("label", EMPTY, LENGTHS, IDLE, "annotator", "low_frequency", "high_frequency")
+    found = losses(events, *held, wants="AOEF")
 
     def key(kind: int, number_: int) -> str:
         """An identifier for each thing of a kind, the same in every writing of the same events."""
@@ -288,15 +269,15 @@ def write_aoef(events: Events, path: Path) -> list[str]:
     people = {person: i for i, person in enumerate(p for p in dict.fromkeys(texts_of(frame, "annotator")) if p)}
     labels = {label: i for i, label in enumerate(dict.fromkeys(frame["label"]))}
     place = {name: i for i, name in enumerate(listing.index)}
-    annotated = [name for name, done in zip(listing.index, listing["annotated"]) if done]
+    annotated = list(listing.index[listing["annotated"]])
     low, high = ([float(text or "nan") for text in texts_of(frame, n)] for n in ("low_frequency", "high_frequency"))
     mine, (rows,) = by_recording(frame.assign(row=np.arange(len(frame))), "row")
 
     def sounds() -> Iterator[dict[str, Any]]:
         spans = zip(frame["recording"], frame["onset"].tolist(), frame["offset"].tolist(), low, high)
         for i, (name, a, b, f, g) in enumerate(spans):
-            geometry = {"type": "BoundingBox", "coordinates": [a, f, b, g]} if f == f and g == g else (
-                {"type": "TimeInterval", "coordinates": [a, b]})  # fmt: skip
+            kind, at = ("BoundingBox", [a, f, b, g]) if f == f and g == g else ("TimeInterval", [a, b])
+            geometry = {"type": kind, "coordinates": at}
             yield {"uuid": key(_SOUND, i), "recording": key(_RECORDING, place[name]), "geometry": geometry}
 
     def notes() -> Iterator[dict[str, Any]]:
@@ -331,6 +312,8 @@ def write_aoef(events: Events, path: Path) -> list[str]:
 _SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
 _START, _END = ("start", "onset", "start_time", "t_start", "begin"), ("end", "offset", "end_time", "t_end", "stop")
 _LABEL = ("label", "class", "category", "action", "sentence", "name", "label_name", "description")
+_NUMBERS = {"confidence": ("score", "det_prob"), "low_frequency": ("low_freq", "low"),
+            "high_frequency": ("high_freq", "high")}  # fmt: skip
 _LISTS = ("annotations", "actions", "segments", "events", "timestamps", "annotation")
 
 
@@ -346,11 +329,8 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
         name = str(first_of(document, ("id", "filename", "file", "path")) or source.stem(r"\.json$"))
         yield name, document, listed
         return
-    for key in ("database", "results", "annotations", "videos"):
-        if isinstance(document.get(key), dict):
-            document = document[key]
-            break
-    for name, about in document.items():
+    inside = (document[key] for key in ("database", "results", "annotations", "videos") if key in document)
+    for name, about in next((each for each in inside if isinstance(each, dict)), document).items():
         if isinstance(about, list):
             yield str(name), {}, about
         elif isinstance(about, dict):
@@ -361,19 +341,16 @@ def _videos(source: Source) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
                     source.fail(f"video {name}", "labels", f"{len(words)} labels for {len(inner)} segments")
                     continue
                 inner = [{"segment": span, "label": word} for span, word in zip(inner, words)]
-            if inner is None and not (about.keys() & {"duration", "subset", "duration_second"}):
-                if about:
-                    raise source.error(f"JSON of no known kind: {name!r} holds no list of annotations")
-                inner = []
+            if inner is None and about and not (about.keys() & {"duration", "subset", "duration_second"}):
+                raise source.error(f"JSON of no known kind: {name!r} holds no list of annotations")
             yield str(name), about, inner or []
 
 
 def _segment(item: Any) -> tuple[Any, Any, Any]:
     """The start, the end and the label of an annotation, an object or a list of three; None what is not there."""
     if isinstance(item, dict):
-        span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), list)), None)
-        if span is None:
-            span = [first_of(item, _START), first_of(item, _END)]
+        ends = [first_of(item, _START), first_of(item, _END)]
+        span = next((item[key] for key in _SEGMENT if isinstance(item.get(key), list)), ends)
         label = first_of(item, _LABEL)
         return (*span, label) if len(span) == 2 else (None, None, label)
     if isinstance(item, list) and len(item) == 3:  # [class, start, end] or [start, end, class]
@@ -385,7 +362,7 @@ def _segment(item: Any) -> tuple[Any, Any, Any]:
 
 def read_videos(source: Source) -> TextRows:
     """The segments of every video, with its duration and subset; a video without one is empty, or not annotated."""
-    rows, lengths, empty = started(source, "subset"), {}, {}
+    rows, lengths, empty = TextRows.start(source, *COLUMNS, "subset"), {}, {}
     subsets: dict[str, bool] = {}
     for name, about, items in _videos(source):
         lengths[name] = number(first_of(about, ("duration", "duration_second", "length")))
@@ -399,33 +376,30 @@ def read_videos(source: Source) -> TextRows:
             if start is None and end is None:
                 source.fail(place, "segment", "has no start and end")
                 continue
-            more: dict[str, float] = {}
-            if isinstance(item, dict):
-                score, low, high = (number(first_of(item, (key, other))) for key, other in
-                                    (("score", "det_prob"), ("low_freq", "low"), ("high_freq", "high")))  # fmt: skip
-                more = {"confidence": score if np.isfinite(score) else np.nan, "low_frequency": low,
-                        "high_frequency": high}  # fmt: skip
-            met(rows, place, name, (number(start), number(end)), "event" if label is None else label, subset, **more)
+            about = item if isinstance(item, dict) else {}
+            more = {name: number(first_of(about, keys)) for name, keys in _NUMBERS.items()}
+            more["confidence"] = more["confidence"] if np.isfinite(more["confidence"]) else np.nan
+            label = "event" if label is None else label
+            rows.add(place, name, number(start), number(end), label, subset=subset, **more)
     if not lengths:
         raise source.error("JSON of no known kind: no videos with annotations")
     if not any(rows.data["subset"]):
         del rows.data["subset"]
     held = {name for name, some in subsets.items() if name and not some} if any(subsets.values()) else set()
-    idle = [name for name, subset in empty.items() if subset in held]
-    if idle:
+    rows.unannotated = [name for name, subset in empty.items() if subset in held]
+    rows.empty = [name for name, subset in empty.items() if subset not in held]
+    if rows.unannotated:
         which = ", ".join(sorted(quoted(name) for name in held))
-        words = f"none of the {counted(len(idle), 'recording')} of the subset {which} has a segment"
+        words = f"none of the {counted(len(rows.unannotated), 'recording')} of the subset {which} has a segment"
         source.note(f"{words}; taken as not annotated", kind="not annotated")
-    rows.empty, rows.unannotated = [name for name in empty if name not in set(idle)], idle
-    known = sum(value == value for value in lengths.values())
-    told = f"recording_length = duration ({known})"
+    told = f"recording_length = duration ({sum(value == value for value in lengths.values())})"
     return ended(rows, lengths).say("the videos' names", "label", "time = segment in seconds", told)
 
 
 def write_videos(events: Events, path: Path) -> list[str]:
     """One entry per recording with its duration and its segments, as ActivityNet has them."""
     frame, listing = events.to_frame(), events.recordings
-    found = losses(events, empty=True, lengths=True, extra=("confidence", "subset"))
+    found = losses(events, "label", EMPTY, LENGTHS, "confidence", "subset")
     mine, columns = by_recording(frame, "onset", "offset", "label", "subset", "confidence")
 
     def entries() -> Iterator[tuple[str, Any]]:

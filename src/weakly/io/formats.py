@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -123,7 +124,8 @@ def detect(source: Source) -> Format:
     if item is None:
         reason = _reason(source)
         commented = source.head and COMMENT.match(source.head[0])
-        item = _sniffed(source) if commented and source.uncomment() else None
+        passed = source.uncomment() if commented else source.untitle()
+        item = _sniffed(source) if passed else None
         if item is None:
             raise source.error(f"{reason}")
     return _by_columns(item, source)
@@ -133,20 +135,15 @@ def _sniffed(source: Source, *, binary: bool = False) -> Format | None:
     return next((item for item in FORMATS.values() if item.binary == binary and item.fits(source)), None)
 
 
-def own(item: Format) -> tuple[str, ...]:
-    """What may be told of a format that has no columns."""
-    return ("recording",) if item.name == "jams" else ("label",) if item.name in ("textgrid", "elan") else ()
-
-
 def _by_columns(item: Format, source: Source) -> Format:
     """The plain table instead of a format with fixed columns, where the caller says which column is which."""
-    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role in own(item))}
+    own = {"jams": "recording", "textgrid": "label", "elan": "label", "via": "label"}.get(item.name)  # no column
+    given = {role: name for role, name in source.columns.items() if not (special(role, name) or role == own)}
     plain = item.name in ("csv", "tsv", "records", "parquet")
     if not source.columns or plain or item.name == "sed_eval" or (item.name == "raven" and set(given) == {"label"}):
         return item
-    other = [name for name in given.values() if name.lower() not in source.names]
-    parts = [part.strip() for name in other for part in name.split("+")]
-    missing = [name for name in parts if column_of(source.header, name) is None]
+    other = (part.strip() for name in given.values() if name.lower() not in source.names for part in name.split("+"))
+    missing = [name for name in other if column_of(source.header, name) is None]
     if missing:
         names = ", ".join(name[:40] for name in source.header[:12])
         raise source.error(f"is {item.name} and has no column {quoted(missing[0])}; there are {names}")
@@ -161,10 +158,9 @@ def _reason(source: Source) -> str:
         told = "JSON"
         try:
             json.loads(source.text)
-        except ValueError as error:
-            told = f"broken JSON ({error}), or"
-        except RecursionError:
-            told = "JSON nested too deep, or"
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            told = "JSON nested too deep, or" if deep else f"broken JSON ({error}), or"
         return f"is {told} of no known kind (Label Studio, JAMS, AOEF, ActivityNet, a list of records)"
     widths = [len(line.split(source.delimiter)) for line in source.head]
     other = next((i for i, width in enumerate(widths) if width != widths[0] > 2), None)
@@ -185,19 +181,26 @@ def _reason(source: Source) -> str:
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
 
 
-def save(path: Path, pieces: Iterable[str]) -> None:
-    """Write the text, whole or not at all."""
+@contextmanager
+def saving(path: Path, mode: str = "w") -> Iterator[Any]:
+    """A file to write, whole or not at all."""
     try:
-        with atomic_write(path) as file:
-            rest = iter(pieces)
-            while some := list(islice(rest, 200)):
-                file.write("".join(some))
+        with atomic_write(path, mode) as file:
+            yield file
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{path}: a name or label holds half a character ({error.object[error.start]!r})") from error
     except FileNotFoundError as error:
         raise InvalidInput(f"{path}: there is no folder {path.parent}") from error
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def save(path: Path, pieces: Iterable[str]) -> None:
+    """Write the text, whole or not at all."""
+    with saving(path) as file:
+        rest = iter(pieces)
+        while some := list(islice(rest, 200)):
+            file.write("".join(some))
 
 
 def exact(values: Any) -> list[str]:
@@ -207,15 +210,14 @@ def exact(values: Any) -> list[str]:
 
 def inexact(onset: Any, offset: Any) -> list[str]:
     """What formats of onset and duration lose: the last digit of a few offsets."""
-    onset, offset = np.asarray(onset, np.float64), np.asarray(offset, np.float64)
-    n = int((ending(onset, duration(onset, offset)) != offset).sum())
+    n = int((ending(onset, duration(onset, offset)) != np.asarray(offset, np.float64)).sum())
     return [f"the last of 16 digits of {counted(n, 'offset')}"] if n else []
 
 
 def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequence[str] | None = None) -> Iterator[str]:
     """The lines of a table; fields are put in quotes where a reader of CSV needs it."""
-    special = re.compile(f'["\r\n{re.escape(delimiter)}]|^[ #]|[ ]$')
-    signs = ('"', "\r", "\n", delimiter, "\0 ", "\0#", " \0")
+    special = re.compile(f'["\r\n{re.escape(delimiter)}]|^[ #\ufeff]|[ ]$')
+    signs = ('"', "\r", "\n", delimiter, "\0 ", "\0#", "\0\ufeff", " \0")
 
     def fields(values: Sequence[str]) -> Sequence[str]:
         text = "\0".join(("", *values, ""))
@@ -230,47 +232,58 @@ def delimited(columns: Sequence[Sequence[str]], *, delimiter: str, names: Sequen
         yield "\n".join(rows) + "\n"
 
 
-def plain_fields(values: Sequence[str], losses: list[str], what: str) -> list[str]:
-    """Texts for formats without quotes: tabs and line ends become spaces, which is reported."""
-    clean = {value: re.sub(r"[\t\r\n\x00]", " ", value) for value in set(values)}
+#: What formats without quotes write for signs that they cannot hold: a pattern, its words, and what is written.
+SPACES = r"[\t\r\n\x00]", "tabs and line ends", " ", "spaces"
+UNDERSCORES = r"\s+", "spaces", "_", "underscores"
+
+
+def plain_fields(values: Sequence[str], losses: list[str], what: str, signs: Sequence[str] = SPACES) -> list[str]:
+    """Texts for formats without quotes, in which some signs are written as others, which is reported."""
+    pattern, told, other, others = signs
+    clean = {value: re.sub(pattern, other, value) for value in set(values)}
     changed = sorted(value for value, text in clean.items() if value != text)
     if changed:
-        losses.append(f"tabs and line ends in {len(changed)} {what} (first {changed[0][:40]!r}), written as spaces")
+        losses.append(f"{told} in {len(changed)} {what} (first {changed[0][:40]!r}), written as {others}")
     return [clean[value] for value in values]
 
 
-def losses(
-    events: Events, *, empty: bool, lengths: bool = False, extra: Sequence[str] = (), label: bool = True
-) -> list[str]:
-    """What a format with these abilities does not hold of the events, in words."""
+#: What formats may hold beside columns: recordings without events, lengths, recordings that were not annotated.
+EMPTY, LENGTHS, IDLE = "@empty", "@lengths", "@idle"
+
+
+def losses(events: Events, *held: str, wants: str = "", sums: bool = False) -> list[str]:
+    """What a format that holds these columns, beside recordings and times, does not hold of the events, in words.
+
+    One that ``wants`` lengths, and so is called, gets the last offset for those not known; ``sums`` has no offsets.
+    """
     found: list[str] = []
-    frame, listing = events.to_frame(), events.recordings
-    silent = events.silent
-    if silent and not empty:
+    frame, listing, silent = events.to_frame(), events.recordings, events.silent
+    idle, known = int((~listing["annotated"]).sum()), int(listing["length"].notna().sum())
+    if silent and EMPTY not in held:
         found.append(f"{counted(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
-    idle = int((~listing["annotated"]).sum())
-    if idle:
+    if idle and IDLE not in held:
         found.append(f"{counted(idle, 'recording')} that were not annotated")
-    known = int(listing["length"].notna().sum())
-    if known and not lengths:
+    if known and LENGTHS not in held:
         found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
-    held = {"recording", "onset", "offset", *extra, *(("label",) if label else ())}
-    gone = [str(name) for name in frame.columns if name not in held and any(texts_of(frame, name))]
-    return [*found, _columns_gone(gone)] if gone else found
+    found += _columns_gone(frame, [str(n) for n in frame.columns if n not in ("recording", "onset", "offset", *held)])
+    found += inexact(frame["onset"], frame["offset"]) if sums else []
+    if wants and known < len(listing):
+        n = counted(len(listing) - known, "recording")
+        found.append(f"that the lengths of {n} are unknown: {wants} wants one, so it is the last offset")
+    return found
 
 
-def _columns_gone(names: Sequence[str]) -> str:
-    return f"the {'column' if len(names) == 1 else 'columns'} {', '.join(names)}"
+def _columns_gone(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    gone = [name for name in names if any(texts_of(frame, name))]
+    return [f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else []
 
 
-def answer_losses(answers: Answers, held: Sequence[str] = ()) -> list[str]:
-    """What a format of segments, labels and answers does not hold of the answers, in words."""
-    frame = answers.to_frame()
-    asked = [name for name in ("annotator", "seconds", "query", *map(str, frame.columns[8:])) if name not in held]
-    gone = [name for name in asked if any(texts_of(frame, name))]
-    found = [_columns_gone(gone)] if gone else []
-    silent = len(answers.silent)
-    return [*found, f"{counted(silent, 'recording')} without answers"] if silent else found
+def answer_losses(answers: Answers, *held: str) -> list[str]:
+    """What a format of segments, labels and answers, and what else it holds, does not hold of the answers, in words."""
+    frame, silent = answers.to_frame(), len(answers.silent)
+    asked = ("annotator", "seconds", "query", *map(str, frame.columns[8:]))
+    found = _columns_gone(frame, [name for name in asked if name not in held])
+    return [*found, f"{counted(silent, 'recording')} without answers"] if silent and EMPTY not in held else found
 
 
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
@@ -292,19 +305,21 @@ def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> 
     return [texts_of(frame, name) + more[name] for name in names]
 
 
+def with_length(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of events with the column ``length``, the time from onset to offset."""
+    return frame.assign(length=duration(frame["onset"], frame["offset"]))
+
+
 def table_writer(
-    titles: Mapping[str, str], *, delimiter: str, empty: bool = False, extra: Sequence[str] = ()
+    titles: Mapping[str, str], *, delimiter: str, empty: bool = False
 ) -> Callable[[Events, Path], list[str]]:
     """The writer of tables with these columns, title: column; ``length`` is the time from onset to offset."""
 
     def write_columns(events: Events, path: Path) -> list[str]:
-        frame, found = events.to_frame(), losses(events, empty=empty, extra=extra)
-        if "length" in titles.values():
-            frame = frame.assign(length=duration(frame["onset"], frame["offset"]))
-            found += inexact(frame["onset"], frame["offset"])
+        frame = with_length(events.to_frame())
         columns = columns_of(frame, *titles.values(), silent=events.silent if empty else ())
         save(path, delimited(columns, delimiter=delimiter, names=list(titles)))
-        return found
+        return losses(events, *titles.values(), *[EMPTY] * empty, sums="length" in titles.values())
 
     return write_columns
 
@@ -340,8 +355,7 @@ def per_recording(
     ``text`` gives the pieces of a recording's file, and adds to a list what it could not put there.
     """
     frame = events.to_frame()
-    names = [name for name, yes in zip(events.recordings.index, events.recordings["annotated"]) if yes]
-    found: list[str] = []
+    names, found = list(events.recordings.index[events.recordings["annotated"]]), list[str]()
     if not is_folder(path):
         if len(names) != 1:
             raise InvalidInput(f"{path}: {kind} holds one recording per file and there are {len(names)}; give a folder")
@@ -375,16 +389,6 @@ def as_events(answers: Answers) -> tuple[Events, list[str]]:
     return Events.from_frame(rows, recordings=list(answers.recordings.index), recording_length=lengths), found
 
 
-def by_answers(write: Callable[[Answers, Path], list[str]]) -> Callable[[Events, Path], list[str]]:
-    """The writer of events for a format of answers: labels of whole recordings."""
-
-    def write_events(events: Events, path: Path) -> list[str]:
-        answers, found = as_answers(events)
-        return found + write(answers, path)
-
-    return write_events
-
-
 def as_answers(events: Events) -> tuple[Answers, list[str]]:
     """The labels of whole recordings; and what that leaves out."""
     frame, listing = events.to_frame(), events.recordings
@@ -397,12 +401,9 @@ def as_answers(events: Events) -> tuple[Answers, list[str]]:
         table["onset"] = 0.0
         table["offset"] = listing["length"].reindex(table["recording"]).to_numpy()
         table.loc[table["offset"].isna(), "onset"] = np.nan
-    done = [name for name, yes in zip(listing.index, listing["annotated"]) if yes]
-    lengths: dict[Any, float] = listing["length"].dropna().to_dict()
-    answers = Answers.from_frame(
-        table, recordings=done, recording_length={n: v for n, v in lengths.items() if n in done}
-    )
-    return answers, found
+    done = listing[listing["annotated"]]
+    lengths: dict[Any, float] = done["length"].dropna().to_dict()
+    return Answers.from_frame(table, recordings=list(done.index), recording_length=lengths), found
 
 
 def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
@@ -417,9 +418,8 @@ def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
     fits = [(len(end), item) for item in able for end in item.endings if path.name.lower().endswith(end)]
     if not fits:
         raise InvalidInput(f"{path}: the name does not tell the format; give one of {names}")
-    longest, preferred = max(size for size, _ in fits), ("clips", "dcase-weak") if answers else ("dcase", "csv")
-    best = [item for size, item in fits if size == longest]
-    return min(best, key=lambda item: (item.name not in preferred, item.name.endswith("weak")))
+    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
+    return min(fits, key=lambda fit: (-fit[0], fit[1].name not in preferred, fit[1].name.endswith("weak")))[1]
 
 
 def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,34 +57,26 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
     keys: dict[str, list[str]] = {}
     for name in given:
         keys.setdefault(name_key(name), []).append(name)
-    taken: dict[str, float] = {}
-    used: set[str] = set()
-    near: list[str] = []
-    names = list(names)
+    names, of, used = list(names), dict[str, str](), set[str]()  # recording: what the lengths call it
     for name in names:
         key = name_key(name)
         options = keys.get(key) or keys.get("Y" + key) or keys.get(key.removeprefix("Y")) or []
-        if name in given:
-            options = [name]
-        elif len(options) == 1 and options[0] not in used:
-            near.append(name)
-        else:
-            continue
-        taken[name] = given[options[0]]
-        used.add(options[0])
+        if name in given or (len(options) == 1 and options[0] not in used):
+            of[name] = name if name in given else options[0]
+            used.add(of[name])
+    near = [name for name, told in of.items() if name != told]
     if near:
         told = f"{counted(len(near), 'recording')} called almost as in recording_length"
         notes.append(f"{told} (first {quoted(near[0], most=60)}); taken for the same")
     more = {name: length for name, length in given.items() if name not in used}
     if names and more and not used:
-        raise InvalidInput(
-            f"recording_length: none of its {len(given)} names is that of a recording (first "
-            f"{quoted(next(iter(given)), most=60)}; the first recording is {quoted(names[0], most=60)})"
-        )
+        first, own = (quoted(each, most=60) for each in (next(iter(given)), names[0]))
+        told = f"none of its {len(given)} names is that of a recording (first {first}; the first recording is {own})"
+        raise InvalidInput(f"recording_length: {told}")
     if more:
         told = f"{counted(len(more), 'recording')} only in recording_length (first {quoted(next(iter(more)), most=60)})"
         notes.append(f"{told}: taken as annotated, nothing there")
-    return {**taken, **more}
+    return {**{name: given[told] for name, told in of.items()}, **more}
 
 
 @dataclass(frozen=True)
@@ -127,9 +120,8 @@ class RecordingSample:
         sums = np.cumsum([rows.get(name, 0) for name in everyone])
         n = int(np.searchsorted(sums, SAMPLED)) + 1 if asked.sample == "auto" else int(asked.sample or 0)
         names = frozenset(everyone[:n])
-        taken = sum(rows.get(name, 0) for name in names)
-        counts = {"recordings": len(names), "of_recordings": len(everyone), "rows": taken}
-        counts["of_rows"] = sum(rows.values())
+        taken, every = sum(rows.get(name, 0) for name in names), sum(rows.values())
+        counts = {"recordings": len(names), "of_recordings": len(everyone), "rows": taken, "of_rows": every}
         lengths = {name: known[name] for name in known if name in names} if isinstance(given, Mapping) else given
         if taken > MOST_ROWS:
             raise InvalidInput(f"{worded(counts)}: {beyond(taken)}")
@@ -147,19 +139,15 @@ class RecordingSample:
 def worded(counts: Mapping[str, int]) -> str:
     """How much of how much a sample is, for people to read."""
     n = {name: f"{count:,}" for name, count in counts.items()}
-    return (
-        f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows, "
-        "chosen by a hash of the recordings' names"
-    )
+    told = f"a sample of {n['recordings']} of {n['of_recordings']} recordings, {n['rows']} of {n['of_rows']} rows"
+    return f"{told}, chosen by a hash of the recordings' names"
 
 
 def beyond(rows: int) -> str:
     """That these are too many rows, and what to do."""
-    return (
-        f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files; or "
-        "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table; weakly evaluate "
-        "reads all of them in chunks"
-    )
+    told = f"{rows:,} rows are more than the {MOST_ROWS:,} that are read at once; give some of the files"
+    way = "sample=1000 (--sample 1000 of plan, audit, infer, convert) for so many recordings of a table"
+    return f"{told}; or {way}; weakly evaluate reads all of them in chunks"
 
 
 @dataclass
@@ -177,11 +165,8 @@ class FileRows:
     @property
     def account(self) -> dict[str, int]:
         """What became of every row of all files."""
-        total = dict.fromkeys(("rows", *FATES), 0)
-        for rows in self.files:
-            for name, n in rows.account.items():
-                total[name] += n
-        return total
+        accounts = [rows.account for rows in self.files]
+        return {name: sum(account[name] for account in accounts) for name in ("rows", *FATES)}
 
     @property
     def names(self) -> str:
@@ -190,26 +175,20 @@ class FileRows:
 
     def source_of(self, row: int) -> str:
         """The file and the line of a row in the table of all."""
-        for rows in self.files:
-            if row < len(rows):
-                return rows.source.at(rows.places[row])
-            row -= len(rows)
-        raise IndexError(row)
+        every = ((rows.source, place) for rows in self.files for place in rows.places)
+        source, place = next(islice(every, row, None))
+        return source.at(place)
 
     def lengths(self) -> dict[str, float]:
         """What the files say of lengths; where they disagree, nothing is sure."""
         lengths: dict[str, float] = {}
         clash: set[str] = set()
-        for rows in self.files:
-            for name, length in rows.lengths.items():
-                if name in lengths and abs(lengths[name] - length) > 1e-6 * length:
-                    clash.add(name)
-                lengths.setdefault(name, length)
+        for name, length in (pair for rows in self.files for pair in rows.lengths.items()):
+            if abs(lengths.setdefault(name, length) - length) > 1e-6 * length:
+                clash.add(name)
         if clash:
-            self.notes.append(
-                f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))}); "
-                "it is taken as unknown"
-            )
+            told = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
+            self.notes.append(f"{told}; it is taken as unknown")
         return {name: length for name, length in lengths.items() if name not in clash}
 
     def known(self, asked: SampleRequest) -> tuple[Any, list[str], list[str]]:
@@ -290,10 +269,10 @@ def read_files(
                 found.refused.append((source, error))
                 if collect:
                     continue
-                if "skip" not in on_error and many and chosen is None and source.name not in given:
-                    raise InvalidInput(f"{error}; on_error='skip' (--on-error skip) leaves the file out") from error
+                leave = many and chosen is None and source.name not in given
                 if "skip" not in on_error or not many:
-                    raise
+                    way = "; on_error='skip' (--on-error skip) leaves the file out" if leave else ""
+                    raise InvalidInput(f"{error}{way}") from error
                 found.notes.append(f"{error}{LEFT_OUT}")
                 found.skipped += 1
                 continue
@@ -316,9 +295,8 @@ def read_files(
 def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | None) -> None:
     """Take classes that say "nothing there" as such, where told; else ask about those that may."""
     given = absent.split(",") if isinstance(absent, str) else list(absent or ())
-    labels = {name for rows in found.files if not rows.weak for name in set(rows.data["label"])}
     if given and given != ["none"]:
-        known = labels | {name for rows in found.files if rows.weak for name in set(rows.data["label"])}
+        known = {name for rows in found.files for name in set(rows.data["label"])}
         missing = [name for name in given if name not in known]
         if missing:
             some = ", ".join(map(quoted, sorted(known)[:12]))
@@ -326,10 +304,9 @@ def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | No
         for rows in found.files:
             rows.nothing_in(np.array([name in given for name in rows.data["label"]], dtype=bool))
     elif not given and label is None:
-        nothing, looked = doubtful(labels)
+        nothing, looked = doubtful({name for rows in found.files if not rows.weak for name in set(rows.data["label"])})
         if nothing:
-            told = shlex.quote(",".join(nothing))
-            some = ", ".join(map(quoted, nothing[:4]))
+            told, some = shlex.quote(",".join(nothing)), ", ".join(map(quoted, nothing[:4]))
             found.doubts.append(f"{some} may say that nothing was there: --absent {told} if so, --absent none if not")
         for name in looked:
             told = shlex.quote(f"label={name}")
@@ -342,9 +319,8 @@ def opened(
 ) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
-        away, notes = Dataset.of(items, columns=told), list[str]()  # read where it lies
-        sources, sample = _sampled(away, {n: address_of(n, away.scheme) for n in away.files}, asked, told, notes)
-        yield sources, notes, sample
+        away = Dataset.of(items, columns=told)  # read where it lies
+        yield _sampled(away, {n: address_of(n, away.scheme) for n in away.files}, asked, told, [])
         return
     with files_of(items, progress=progress) as (files, notes):
         rows, table = rows_in(files), None
@@ -356,8 +332,7 @@ def opened(
                     raise
         if table is not None:
             called = {os.path.abspath(path): name for path, name in files.items()}
-            sources, sample = _sampled(table, called, asked, told, notes)
-            yield sources, notes, sample
+            yield _sampled(table, called, asked, told, notes)
         elif rows > MOST_ROWS:
             first, more = next(iter(files.values())), " ..." if len(files) > 1 else ""
             raise InvalidInput(f"{first}{more}: {beyond(rows)}")
@@ -367,13 +342,12 @@ def opened(
 
 def _sampled(
     tables: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], RecordingSample]:
-    """The files of a data set that have rows of a sample, as if they held nothing else; and the sample."""
+) -> tuple[list[Source], list[str], RecordingSample]:
+    """The files of a data set that have rows of a sample, as if they held nothing else; notes; and the sample."""
     looks = [look(tables, file) for file in range(len(tables.files))]
     count: Counter[str] = Counter()
-    for groups in looks:
-        for _, own, rows in groups:
-            count.update(dict(zip(own, rows)))
+    for _, own, rows in (group for groups in looks for group in groups):
+        count.update(dict(zip(own, rows)))
     sample = RecordingSample.of(count, asked, notes)
     wanted = [[group for group, own, _ in groups if not sample.names.isdisjoint(own)] for groups in looks]
     del looks, count
@@ -386,7 +360,7 @@ def _sampled(
         path = tables.files[file]
         sources.append(Source(Path(path), columns=dict(columns), called=f"{names[path]} (sample)"))
         sources[-1].data = tables.part(file, wanted[file], sample.names)
-    return sources, sample
+    return sources, notes, sample
 
 
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
@@ -427,11 +401,9 @@ def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
                 twice.setdefault(key[0], (first[key], rows))
     if twice:
         name, (one, other) = next(iter(twice.items()))
-        notes.append(
-            f"{counted(len(twice), 'recording')} (first {quoted(name, most=60)}) with the same class in several files "
-            f"(first {one.source.name} and {other.source.name}), taken together; --columns annotator=@file if each "
-            "file is an annotator's"
-        )
+        told = f"{counted(len(twice), 'recording')} (first {quoted(name, most=60)}) with the same class in several "
+        told += f"files (first {one.source.name} and {other.source.name}), taken together"
+        notes.append(f"{told}; --columns annotator=@file if each file is an annotator's")
 
 
 def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
@@ -446,10 +418,7 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
     top = os.path.commonpath([rows.source.path.parent.resolve() for many in twice.values() for rows in many])
     for name, many in twice.items():
         for rows in many:
-            full = f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./")
-            rows.data["recording"] = [full] * len(rows)
-            rows.empty, rows.unannotated = [full] * len(rows.empty), [full] * len(rows.unannotated)
-            rows.lengths = dict(zip([full], rows.lengths.values()))
+            rows.called(f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./"))
     first = quoted(next(iter(twice)), most=60)
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
 
@@ -457,27 +426,20 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
 def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
     """What was taken as what, once for files that are alike."""
     groups: dict[str, list[str]] = {}
-    for rows in found:
-        if rows.reading:
-            groups.setdefault(re.sub(r"\(\d+\)", "", rows.reading), []).append(rows.reading)
-    return tuple(
-        many[0] if len(many) == 1 else f"{len(many)} files: {re.sub(r' [(][0-9]+[)]', '', many[0])}"
-        for many in groups.values()
-    )
+    for reading in filter(None, (rows.reading for rows in found)):
+        groups.setdefault(re.sub(r" \(\d+\)", "", reading), []).append(reading)
+    return tuple(many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in groups.items())
 
 
 def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:
     """The columns of many files, one below the other; a column that a file does not have is empty there."""
     merged: dict[str, Any] = {}
     for name in dict.fromkeys(name for rows in found for name in rows.data):
-        parts = [rows.data.get(name) for rows in found]
-        arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        if arrays and len(arrays) == sum(part is not None for part in parts):
-            none = False if arrays[0].dtype.kind == "b" else np.nan
-            merged[name] = np.concatenate([np.full(len(r), none) if p is None else p for p, r in zip(parts, found)])
+        there = [rows.data[name] for rows in found if name in rows.data]
+        if all(isinstance(part, np.ndarray) for part in there):
+            none = False if there[0].dtype.kind == "b" else np.nan
+            merged[name] = np.concatenate([rows.data.get(name, np.full(len(rows), none)) for rows in found])
         else:
-            column: list[Any] = []
-            for part, rows in zip(parts, found):
-                column += [""] * len(rows) if part is None else list(part)
+            column = [value for rows in found for value in rows.data.get(name, [""] * len(rows))]
             merged[name] = pd.Series(column, dtype=object)
     return merged

@@ -1,11 +1,9 @@
 """Label Studio exports: regions with labels become events, choices about a whole task become answers.
 
-``lead_time`` is the wall clock from load to submit, idle time included; it belongs to the whole annotation and stands
-on each of its rows. ``completed_by`` is a number or a person. Cancelled annotations say nothing; a task that has no
-other was not annotated; an annotation with an empty result was annotated and is empty.
-
-Where choices are yes, no or unsure (or present, absent), the question's name is the label; else every choice is a
-label, and a choice that others picked in this file and this annotator did not is an absence.
+``lead_time`` is the wall clock from load to submit, idle time included, and stands on each row of an annotation.
+Cancelled annotations say nothing; a task that has no other was not annotated; one with an empty result is empty.
+Where choices are yes, no or unsure, the question's name is the label; else every choice is a label, and a choice that
+others picked in this file and this annotator did not is an absence.
 """
 
 from __future__ import annotations
@@ -24,13 +22,15 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .documents import by_recording, number
-from .formats import JSON, Format, losses, save_json, texts_of
+from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, answer_losses, losses, save_json, texts_of
 from .source import Source
 from .table import TextRows
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
+_PLAIN = ("answer", "choice")  # questions whose answer is a word, in the minimal export
+_SOUNDS = ("audio", "file", "filename", "sound", "wav", "video", "url")
 _START, _END = ("onset", "start", "start_time", "segment_start"), ("offset", "end", "end_time", "segment_end")
 
 
@@ -48,44 +48,38 @@ def _first(data: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _sound(value: str) -> str:
     """The file's name in an address: the last part, or what ``?d=`` says."""
+    if "://" not in value and not value.startswith("/data/"):
+        return value
     try:
-        parts = urlsplit(value) if "://" in value or value.startswith("/data/") else None
-        if parts is None:
-            return value
-        inner = parse_qs(parts.query).get("d")
+        parts = urlsplit(value)
+        inner = parse_qs(parts.query).get("d") or [unquote(parts.path)]
     except ValueError:  # an address that is none, such as http://[::1/x
-        return PurePosixPath(value).name or value
-    return PurePosixPath(inner[0] if inner else unquote(parts.path)).name or value
+        inner = [value]
+    return PurePosixPath(inner[0]).name or value
 
 
 def _names(tasks: list[dict[str, Any]]) -> list[str]:
     """The recording of each task; the eight letters that uploads are given are left off if names stay distinct."""
-    names = []
-    plain = {str(task["data"]["recording"]) for task in tasks if isinstance(task["data"].get("recording"), str)}
-    for task in tasks:
-        data = task["data"]
-        if isinstance(data.get("recording"), str):
-            names.append(data["recording"])
-            continue
-        told = _first(data, ("audio", "file", "filename", "sound", "wav", "video", "url"))
+    names, plain = list[str](), set[str]()
+    for data, task in ((task["data"], task) for task in tasks):
+        told, own = _first(data, _SOUNDS), data.get("recording")
         if told is None:
             told = next((v for v in data.values() if isinstance(v, str) and "." in v), None)
         names.append(_sound(str(told)) if told is not None else f"task {task.get('id', len(names) + 1)}")
+        if isinstance(own, str):
+            names[-1] = own
+            plain.add(own)
     bare = {name: name if name in plain else re.sub(r"^[0-9a-f]{8}-(?=.)", "", name) for name in names}
-    clash = len(set(bare.values())) < len(bare)
-    return names if clash else [bare[name] for name in names]
+    return names if len(set(bare.values())) < len(bare) else [bare[name] for name in names]
 
 
 def _tasks(source: Source) -> list[dict[str, Any]]:
-    found = source.json()
-    found = [found] if isinstance(found, dict) else found
-    if not isinstance(found, list):
+    found, good = source.json(), []
+    if not isinstance(found, (dict, list)):
         raise source.error("a Label Studio export is a list of tasks")
-    good = []
-    for i, task in enumerate(found, 1):
-        if isinstance(task, dict) and "data" not in task and "annotation_id" in task:
-            task = _full(task)
+    for i, task in enumerate([found] if isinstance(found, dict) else found, 1):
         about = task if isinstance(task, dict) else {}
+        about = _full(about) if "data" not in about and "annotation_id" in about else about
         if isinstance(about.get("data"), dict) and isinstance(about.get("annotations", []), list):
             good.append(about)
         else:
@@ -100,12 +94,11 @@ def _full(task: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, list) and value and all(isinstance(item, dict) and "start" in item for item in value):
             result += [{"id": f"{name} {k}", "from_name": name, "type": "labels", "value": item,
                         "original_length": item.get("original_length")} for k, item in enumerate(value)]  # fmt: skip
-        elif isinstance(value, dict) and "choices" in value:
-            result.append({"from_name": name, "type": "choices", "value": value})
-        elif isinstance(value, str) and name in ("answer", "choice"):
-            result.append({"from_name": name, "type": "choices", "value": {"choices": [value]}})
-    note = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"), "lead_time": task.get("lead_time"),
-            "result": result}  # fmt: skip
+        elif (isinstance(value, dict) and "choices" in value) or (isinstance(value, str) and name in _PLAIN):
+            said = value if isinstance(value, dict) else {"choices": [value]}
+            result.append({"from_name": name, "type": "choices", "value": said})
+    about = {"id": "annotation_id", "completed_by": "annotator", "lead_time": "lead_time"}
+    note = {key: task.get(name) for key, name in about.items()} | {"result": result}
     return {"id": task.get("id"), "data": task, "annotations": [note]}
 
 
@@ -129,6 +122,12 @@ def _annotations(source: Source) -> Iterator[tuple[dict[str, Any], str, dict[str
             yield task, name, item, kept, place
 
 
+def _lengths(results: list[dict[str, Any]]) -> list[float]:
+    """The lengths of the recording that results tell."""
+    told = (number(result.get("original_length")) for result in results)
+    return [total for total in told if 0 < total < np.inf]
+
+
 def _labels(value: dict[str, Any]) -> list[str]:
     lists = (value.get(key) for key in ("labels", "timeserieslabels", "hypertextlabels"))
     return next(([str(label) for label in each] for each in lists if isinstance(each, list)), [])
@@ -137,10 +136,8 @@ def _labels(value: dict[str, Any]) -> list[str]:
 def read(source: Source) -> TextRows:
     """Events if the file has regions, answers if it has choices only."""
     found = list(_annotations(source))
-    choices = any(
-        r.get("type") == "choices" and "start" not in r["value"] for _, _, _, results, _ in found for r in results
-    )
-    regions = any("start" in r["value"] for _, _, _, results, _ in found for r in results)
+    spans = {("start" in r["value"], r.get("type") == "choices") for _, _, _, results, _ in found for r in results}
+    choices, regions = (False, True) in spans, any(region for region, _ in spans)
     if choices and regions:
         source.note("has regions and choices; the regions are read as events, the choices as answers")
     return _regions(source, found) if regions or not choices else answers(source)
@@ -155,13 +152,10 @@ def _regions(source: Source, found: list[Any], timed: bool = False) -> TextRows:
             rows.unannotated.append(name)
             continue
         marked: list[tuple[Any, ...]] = []
-        for result in results:
-            value, total = result["value"], number(result.get("original_length"))
-            if np.isfinite(total) and total > 0:
-                lengths[name] = total
-            if "start" not in value:
-                continue
-            place = f"{where}, region {result.get('id', '?')}"
+        for total in _lengths(results):
+            lengths[name] = total
+        for result in (result for result in results if "start" in result["value"]):
+            value, place = result["value"], f"{where}, region {result.get('id', '?')}"
             labels = _labels(value)
             if not labels:
                 source.fail(place, "labels", "the region has no label")
@@ -186,10 +180,8 @@ def answers(source: Source) -> TextRows:
     """One row per annotation and label: present, absent or unsure in the task's segment, or in the whole recording."""
     found = list(_annotations(source))
     offered: dict[str, dict[str, None]] = {}
-    for _, _, _, results, _ in found:
-        for result in results:
-            key, said = _question(result)
-            offered.setdefault(key, {}).update(dict.fromkeys(said))
+    for key, said in (_question(result) for _, _, _, results, _ in found for result in results):
+        offered.setdefault(key, {}).update(dict.fromkeys(said))
     if len(offered) > 1:
         offered.pop(_REGIONS, None)  # beside a question, regions only show where to listen; alone, they are present
     elif opposites(offered.get(_REGIONS, ())):
@@ -202,31 +194,28 @@ def answers(source: Source) -> TextRows:
             continue
         told = task["data"]
         start, end = number(_first(told, _START)), number(_first(told, _END))
-        totals = [number(result.get("original_length")) for result in results]
-        if np.isnan(end) and np.isnan(start) and totals and np.isfinite(totals[0]) and totals[0] > 0:
+        totals = _lengths(results[:1])
+        if np.isnan(end) and np.isnan(start) and totals:
             start, end = 0.0, totals[0]
             rows.lengths.setdefault(name, totals[0])
         picked: dict[str, list[str]] = {}
-        for result in results:
-            key, said = _question(result)
+        for key, said in map(_question, results):
             picked.setdefault(key, []).extend(said)
         said_of: dict[str, float] = {}
         for key, options in offered.items():
-            if key in plain:
-                if picked.get(key):
-                    label = str(told.get("label") or key) if len(offered) == 1 else key
-                    said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
-                continue
-            for label in options:
+            for label in options if key not in plain else ():
                 said_of[label] = max(said_of.get(label, 0.0), float(label in picked.get(key, [])))
+            if key in plain and picked.get(key):
+                label = str(told.get("label") or key) if len(offered) == 1 else key
+                said_of[label] = float(answer_of(picked[key][-1]) or 0.0)
         if not said_of:
             rows.empty.append(name)
         query = told["query"] if told.get("query") is not None else _first(told, _ID)
+        about = (person_of(item.get("completed_by")), number(item.get("lead_time")),
+                 str(task.get("id", "") if query is None else query), str(item.get("id", "")),
+                 str(item.get("updated_at") or item.get("created_at") or ""))  # fmt: skip
         for label, present in said_of.items():
-            who, seconds = person_of(item.get("completed_by")), number(item.get("lead_time"))
-            asked = str(task.get("id", "") if query is None else query)
-            when = str(item.get("updated_at") or item.get("created_at") or "")
-            rows.add(where, name, start, end, label, present, who, seconds, asked, str(item.get("id", "")), when)
+            rows.add(where, name, start, end, label, present, *about)
     if not any(rows.data["answered"]):
         del rows.data["answered"]
     rows.finish().data["seconds"][np.isinf(rows.data["seconds"])] = np.nan
@@ -247,8 +236,7 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
 def write(events: Events, path: Path) -> list[str]:
     """One task per recording, one annotation per annotator, one region per event."""
     frame, listing = events.to_frame(), events.recordings
-    held = ("annotator", "channel") if "channel" in frame else ("annotator",)
-    found = [w for w in losses(events, empty=True, lengths=True, extra=held) if "were not annotated" not in w]
+    found = losses(events, "label", EMPTY, LENGTHS, IDLE, "annotator", "channel")
     filled = set(frame["recording"])
     unknown = [n for n, v in listing["length"].items() if v == v and n not in filled]
     if unknown:
@@ -316,8 +304,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
             yield _task(next(numbers), {"recording": name, "audio": name}, [note])
 
     save_json(tasks(), path)
-    gone = [str(name) for name in frame.columns[8:] if name != "annotation" and any(texts_of(frame, name))]
-    found = [f"the columns {', '.join(gone)}"] if gone else []
+    found = answer_losses(answers, EMPTY, "annotator", "seconds", "query", "annotation")
     known = int(answers.recordings["length"].notna().sum())
     if known:
         found.append(f"the lengths of {counted(known, 'recording')}")

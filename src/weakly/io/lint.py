@@ -137,16 +137,16 @@ def check(
 
     def lists_lengths(source: Source) -> bool:
         try:
-            if source.data.startswith(PARQUET) or not is_lengths(source):
-                return False
+            listed = not source.data.startswith(PARQUET) and is_lengths(source)
         except InvalidInput:  # what it is instead, detection says
             return False
-        given = Source(source.path, called=source.called)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are findings here
-            lengths.update(lengths_in(given))
-        source.signs += given.signs
-        return True
+        if listed:
+            given = Source(source.path, called=source.called)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are findings here
+                lengths.update(lengths_in(given))
+            source.signs += given.signs
+        return listed
 
     told = {role: name for role, name in (columns or {}).items() if (role, name) != ("annotator", "@file")}
     known_hints({"where": where, **hints})
@@ -158,13 +158,14 @@ def check(
     if looked is not None:
         looked_at(reads, looked)
     tables, files = reads.files, [source.name for source in reads.sources]
-    found: list[FileFinding] = []
-    for source, error in reads.refused:
-        words = str(error).removeprefix(f"{source.name}: ").removeprefix(f"{source.name}, ")
-        found.append(FileFinding(source.name, None, "unreadable", 1, words))
-    for source in reads.sources:
-        signs = ((kind, words.removeprefix(f"{source.name}: ")) for kind, words in source.signs)
-        found += [*_broken(source), *(FileFinding(source.name, None, kind, 1, words) for kind, words in signs)]
+
+    def noted(source: Source, kind: str, words: str) -> FileFinding:
+        words = words.removeprefix(f"{source.name}: ").removeprefix(f"{source.name}, ")
+        return FileFinding(source.name, None, kind, 1, words)
+
+    found = [noted(source, "unreadable", str(error)) for source, error in reads.refused]
+    found += [item for source in reads.sources for item in _broken(source)]
+    found += [noted(source, kind, words) for source in reads.sources for kind, words in source.signs]
     for rows in tables:
         _choose(rows, label, where or {}, annotator or (), merge or {})
     everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
@@ -191,14 +192,12 @@ def check(
     # A file's findings stand together, in the order of the files.
     order = {file: i for i, file in enumerate(files)}
     found.sort(key=lambda item: order.get(item.file, len(order)))
-    n_events = sum(len(rows) for rows in tables)
     readings = tuple((rows.source.name, rows.reading) for rows in tables if rows.reading)
     what = "answer" if tables and all(rows.weak for rows in tables) else "event"
-    merged: Counter[str] = Counter()
-    for rows in tables:
-        merged.update({why: len(places) for why, places in rows.merged.items() if places})
+    merged = Counter(why for rows in tables for why, places in rows.merged.items() for _ in places)
+    counts = sum(map(len, tables)), len(names)
     sample = None if reads.sample is None else reads.sample.counts
-    return Check(tuple(files), n_events, len(names), tuple(found), readings, reads.account, merged, sample, what)
+    return Check(tuple(files), *counts, tuple(found), readings, reads.account, merged, sample, what)
 
 
 def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
@@ -206,13 +205,12 @@ def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotat
     known = sorted(set(rows.data["label"]))
     into = {str(old): str(new) for new, olds in merge.items() for old in (known if list(olds) == ["*"] else olds)}
     rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
-    wanted = dict(where) | ({"label": label} if label is not None and label in rows.data["label"] else {})
-    for name, value in wanted.items():
+    wanted = {name: (value,) for name, value in where.items()} | ({"annotator": annotator} if annotator else {})
+    wanted |= {"label": (label,)} if label is not None and label in rows.data["label"] else {}
+    for name, values in wanted.items():
         name = name if name in rows.data else rows.aliases.get(name, name)
         if name in rows.data:
-            rows.keep(np.array([str(own) == value for own in rows.data[name]], dtype=bool), why="not selected")
-    if annotator and "annotator" in rows.data:
-        rows.keep(np.array([own in annotator for own in rows.data["annotator"]], dtype=bool), why="not selected")
+            rows.keep(np.array([str(own) in values for own in rows.data[name]], dtype=bool), why="not selected")
 
 
 def _kinds(rows: TextRows, frame: pd.DataFrame) -> list[FileFinding]:
@@ -224,12 +222,9 @@ def _kinds(rows: TextRows, frame: pd.DataFrame) -> list[FileFinding]:
         found.append(FileFinding(name, rows.places[weak.argmax()], "boxes and whole files", int(weak.sum()), words))
     if rows.weak or not len(rows):
         return found
-    for column, n, words in beside(frame):
-        found.append(FileFinding(name, None, f"several {column.lower()}s", n, words))
-    notes: list[str] = []
-    touching_frames(frame, notes)
-    found += [FileFinding(name, None, "touching", 1, words) for words in notes]
-    return found
+    found += [FileFinding(name, None, f"several {column.lower()}s", n, words) for column, n, words in beside(frame)]
+    touching_frames(frame, notes := list[str]())
+    return found + [FileFinding(name, None, "touching", 1, words) for words in notes]
 
 
 def _only_here(
@@ -248,14 +243,12 @@ def _broken(source: Source) -> list[FileFinding]:
         ("starts before 0", "negative time", ""),
         ("is not a number", "not a number", ""),
     )
-    seen: set[int | str] = set()
     groups: dict[tuple[str, str], list[tuple[int | str, str, str]]] = {}
-    for place, column, words in source.problems:
-        if place in seen:
-            continue
-        seen.add(place)
-        kind, guess = next(((kind, guess) for part, kind, guess in kinds if part in words), ("broken row", ""))
-        groups.setdefault((kind, guess), []).append((place, column, words))
+    first: dict[int | str, tuple[int | str, str, str]] = {}
+    for problem in source.problems:
+        told = next(((kind, guess) for part, kind, guess in kinds if part in problem[2]), ("broken row", ""))
+        if first.setdefault(problem[0], problem) is problem:
+            groups.setdefault(told, []).append(problem)
     found = []
     for (kind, guess), items in groups.items():
         place, column, words = items[0]
@@ -307,9 +300,7 @@ def _overlaps(frame: pd.DataFrame, same: Any) -> Any:
     order = order[~same[order]]
     reach = pd.Series(offset[order]).groupby(code[order]).cummax().to_numpy()
     late = np.zeros(len(frame), dtype=bool)
-    if len(order) > 1:
-        touching = (code[order][1:] == code[order][:-1]) & (onset[order][1:] < reach[:-1] - 1e-9)
-        late[order[1:][touching]] = True
+    late[order[1:]] = (np.diff(code[order]) == 0) & (onset[order][1:] < reach[:-1] - 1e-9)
     return late
 
 
@@ -323,17 +314,16 @@ def _words(rows: TextRows) -> list[FileFinding]:
         (_FORMULA, "formula", "a spreadsheet would take {}s for formulas"),
     )
     for column in ("recording", "label"):
-        values = list(rows.data[column]) + (rows.empty if column == "recording" else [])
-        word = "recording's name" if column == "recording" else "label"
+        own, word = column == "recording", "recording's name" if column == "recording" else "label"
+        values = list(rows.data[column]) + (rows.empty if own else [])
         unique = set(values)
         for pattern, kind, words in tests:
             hits = {value for value in unique if pattern.search(value)}
             where = [i for i, value in enumerate(values) if value in hits] if hits else []
             if where:
                 place = rows.places[where[0]] if where[0] < len(rows) else None
-                n = len(hits) if column == "recording" else len(where)
-                words = f"{words.format(word)} (first: {quoted(values[where[0]])})"
-                found.append(FileFinding(rows.source.name, place, kind, n, words))
+                told = f"{words.format(word)} (first: {quoted(values[where[0]])})"
+                found.append(FileFinding(rows.source.name, place, kind, len(hits if own else where), told))
     return found
 
 
@@ -343,18 +333,16 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
     known: dict[str, tuple[str, int | str | None]] = {}
     labels: dict[str, tuple[str, int | str | None]] = {}
     for rows in tables:
-        file = rows.source.name
         for column, where in (("recording", known), ("label", labels)):
             first = dict(zip(reversed(rows.data[column]), reversed(rows.places)))
             for name in dict.fromkeys(rows.data[column]):
-                where.setdefault(name, (file, first[name]))
+                where.setdefault(name, (rows.source.name, first[name]))
         for name in rows.empty:
-            known.setdefault(name, (file, None))
+            known.setdefault(name, (rows.source.name, None))
     place: int | str | None
-    both = dict.fromkeys([*known, *lengths])
     for what, names, where, key in (
-        ("recordings", both, known, name_key),
-        ("labels", labels, labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
+        ("recordings", [*known, *(name for name in lengths if name not in known)], known, name_key),
+        ("labels", list(labels), labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
     ):
         groups: dict[str, list[str]] = {}
         for name in names:

@@ -6,10 +6,12 @@ A dialect is a line of a table: the names that give it away, and the columns tha
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +34,22 @@ _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "se
 class Dialect:
     """The table of one tool: what gives it away, what its columns are, which labels say that nothing is there."""
 
-    name: str
-    words: str
-    needs: frozenset[str]
+    name: str = ""
+    words: str = ""
+    needs: frozenset[str] = frozenset()
     fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
     told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
-    points: tuple[str, str] = ("", "")  # a column, and what it says of events without a length
+    points: tuple[str, ...] = ("\0", "")  # a column, what it says of events without a length, and of mere ends
     renamed: dict[str, str] = field(default_factory=dict)
     length: float = np.nan  # seconds of every recording
     only: bool = False  # whether other columns are left out
+    sought: bool = False  # whether ``0 0`` says that the label was looked for
+    exact: bool = True  # what stands in a cell is meant so
+
+
+EXACT, LOOSE = Dialect(), Dialect(exact=False)  # of no tool that we know
 
 
 DIALECTS = (
@@ -60,6 +67,17 @@ DIALECTS = (
             {"recording": ("Observation id",), "label": ("Behavior",), "onset": ("Start (s)",),
              "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")},
             points=("Behavior type", "POINT")),
+    Dialect("noldus", "Noldus Observer's event log (Observation, Behavior, Time_Relative_sf, Duration_sf, Event_Type)",
+            frozenset(("behavior", "time_relative_sf", "duration_sf", "event_type")),
+            {"recording": ("Observation",), "onset": ("Time_Relative_sf",), "length": ("Duration_sf",),
+             "label": ("Behavior",)}, points=("Event_Type", "Point", "State stop")),
+    Dialect("arbimon", "Arbimon pattern matching (recording, species, x1, x2, y1, y2, validated)",
+            frozenset(("recording", "species", "x1", "x2", "y1", "y2")),
+            {"recording": ("recording",), "onset": ("x1",), "offset": ("x2",), "label": ("species",),
+             "confidence": ("score",), "present": ("validated",)}),
+    Dialect("birdclef", "BirdCLEF soundscapes (row_id, audio_id, seconds, birds): windows of 5 s that end there",
+            frozenset(("row_id", "seconds", "birds")), {"recording": ("audio_id", "filename"),
+            "offset": ("seconds",), "label": ("birds",)}, {"length": "5s"}, nothing=("nocall",), exact=False),
     Dialect("aplose", "APLOSE results (filename, start_time, end_time, annotation, annotator, is_box)",
             frozenset(("filename", "start_time", "end_time", "annotation", "annotator", "is_box")),
             {"recording": ("filename",), "onset": ("start_time",), "offset": ("end_time",), "label": ("annotation",),
@@ -85,10 +103,8 @@ def dialect_of(source: Source) -> Dialect | None:
 
 def is_bids(source: Source) -> bool:
     """Whether a table is a BIDS events file: so called, or with the two columns that BIDS puts first."""
-    first = [name.lower() for name in source.header[:2]]
-    return source.path.name.lower().endswith("_events.tsv") or (
-        first == ["onset", "duration"] and source.delimiter == "\t"
-    )
+    first = source.delimiter == "\t" and [name.lower() for name in source.header[:2]]
+    return source.path.name.lower().endswith("_events.tsv") or first == ["onset", "duration"]
 
 
 def sniff(source: Source) -> bool:
@@ -118,18 +134,11 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> TextRows:
     """The events or the answers of a table with named columns."""
-    return rows_of(ColumnTable.read(source), dialect_of(source))
+    return rows_of(ColumnTable.read(source), dialect_of(source) or LOOSE)
 
 
-def rows_of(
-    table: ColumnTable,
-    dialect: Dialect | None = None,
-    *,
-    exact: bool = False,
-    sought: bool = False,
-    classes: Sequence[str] = (),
-) -> TextRows:
-    """The rows of a table; a row without times and label is an empty recording, and so is ``0 0`` if it was sought.
+def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str] = ()) -> TextRows:
+    """The rows of a table; a row without times and label is an empty recording.
 
     ``classes`` are columns of answers, each about the class of its name.
     """
@@ -138,90 +147,84 @@ def rows_of(
         if table.find(key) is None and not any(terms.suited([key], role) for role in _TIMES):
             table.columns[key] = [value] * len(table)
             table.names.append(key)
-    dialect_ = dialect or Dialect("", "", frozenset())
-    known = {role: table.find(*names) for role, names in dialect_.fixed.items()}
+    known = {role: table.find(*names) for role, names in dialect.fixed.items()}
     fixed = {role: name for role, name in known.items() if name is not None}
+    if dialect.name == "arbimon" and "present" in fixed and terms.answers_of(table.columns[fixed["present"]])[1].all():
+        del fixed["present"]  # nobody has looked at the matches
     bids = is_bids(source) and "recording" not in fixed
-    source.columns = {**({"recording": "@file"} if bids else {}), **dialect_.told, **source.columns}
-    roles = roles_of(table, fixed=fixed, exact=exact or dialect is not None, classes=classes)
-    if dialect and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
+    source.columns = {**({"recording": "@file"} if bids else {}), **dialect.told, **source.columns}
+    roles = roles_of(table, fixed=fixed, exact=dialect.exact, classes=classes)
+    if dialect.name and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
         free = [n for n in table.names if n not in roles.names.values() and terms.normal(n)[0] not in terms.ASIDE]
         roles.asked = [n for n in free if terms.is_answers(table.columns[n]) and len({*table.columns[n]}) > 1]
         roles.sided = True
     table = _spread(table, roles)
-    own = source.stem(*dialect_.endings, *((r"_events\.tsv$",) if bids else ()))
+    own = source.stem(*dialect.endings, *((r"_events\.tsv$",) if bids else ()))
     recording = recordings_of(table, roles, own)
     whole = times.whole_recordings(table, roles)
-    onset, offset, unit = times.times_of(table, roles, recording, mne=dialect_.name == "mne-csv")
+    onset, offset, unit = times.times_of(table, roles, recording, mne=dialect.name == "mne-csv")
     asked = "present" in roles.names
     if asked and not unit:
         named = times.clip_times(recording)
         if named is not None:
             recording, onset, offset = named
             unit = "the clips' names"
-    label_name = roles.names["label"] if roles.get("label") in table.columns else None
+    label_name = roles.names["label"] if roles.names.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
     label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
-    if (
-        source.point_length is not None
-        and not asked
-        and "onset" in roles.names
-        and not {"offset", "length"} & roles.names.keys()
-    ):
+    ended = bool({"offset", "length"} & roles.names.keys())
+    if source.point_length is not None and not asked and "onset" in roles.names and not ended:
         offset = onset.copy()
     blank = np.zeros(len(table), dtype=bool) if asked else table.nothing(onset, offset, label_name)
     if "recording" not in roles.names and not roles.parts:
         for i in np.flatnonzero(blank).tolist():  # without a recording of its own, a row that tells of something
             if any(str(values[i]).strip().lower() not in terms.MISSING for values in table.columns.values()):
                 onset[i], blank[i] = np.inf, False  # is one without times
-    if sought and ((onset == 0) & (offset == 0)).any():
-        zero = (onset == 0) & (offset == 0)
+    zero = (onset == 0) & (offset == 0)
+    if dialect.sought and zero.any():
         source.note(f"{int(zero.sum())} rows '0 0' say that a label was looked for and not found")
         blank |= zero
-    if dialect_.nothing:
-        blank |= np.array([value.strip().lower() in dialect_.nothing for value in label], dtype=bool)
-    said = table.find(dialect_.points[0]) if dialect_.points[0] else None
-    points = np.array([value == dialect_.points[1] for value in table.columns[said]], bool) if said else None
+    if dialect.nothing:
+        blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)
+    kind = table.columns.get(dialect.points[0], ())
+    points = np.array([value == dialect.points[1] for value in kind], bool)
     data: dict[str, Any] = {"recording": recording, "onset": onset, "offset": offset, "label": label}
     if "annotator" in roles.names:
         data["annotator"] = terms.texts(table.columns[roles.names["annotator"]])
     if "confidence" in roles.names:
         data["confidence"] = table.numbers(roles.names["confidence"])
     used = [name for role, name in roles.names.items() if role not in ("rate", "origin")] + roles.parts
-    others = {} if dialect_.only else table.others(*used)
-    data |= {dialect_.renamed.get(name, name): values for name, values in others.items() if name not in data}
+    others = {} if dialect.only else table.others(*used)
+    data |= {dialect.renamed.get(name, name): values for name, values in others.items() if name not in data}
     if "weak_column" in data and set(data["weak_column"]) <= {"True", "False", ""}:
         data["weak"] = np.array([value == "True" for value in data.pop("weak_column")], dtype=bool)
-    rows = TextRows(
-        source, data, table.lines, aliases={name: role for role, name in roles.names.items() if role in data}
-    )
+    aliases = {name: role for role, name in roles.names.items() if role in data}
+    rows = TextRows(source, data, table.lines, aliases=aliases)
     lengths = _lengths_and_idle(table, roles, rows, blank)
-    if dialect_.length == dialect_.length:
-        lengths = dict.fromkeys(recording, dialect_.length)
+    lengths |= dict.fromkeys(recording, dialect.length) if dialect.length == dialect.length else {}
     rows.lengths = lengths  # starts alone ask for them
-    waiting = _answered(table, roles, rows) if asked else np.zeros(len(table), dtype=bool)
-    if not asked and not roles.exact:
-        waiting = _unlabelled(rows, blank)
+    waiting = _answered(table, roles, rows) if asked else _unlabelled(rows, blank | roles.exact)
     if roles.names.get("offset") == times.NEXT:
         waiting |= times.only_end(rows, blank)
+    if len(kind):
+        waiting |= np.array([value in dialect.points[2:] for value in kind], bool)
     rows.blank |= {table.lines[i] for i in np.flatnonzero(blank & ~np.isinf(onset)).tolist()}
     rows.empty += [n for n, none in zip(recording, blank) if none and n and n not in rows.unannotated]
-    if not len(table) and ("recording" not in roles.names or dialect_.name == "raven"):
+    if not len(table) and ("recording" not in roles.names or dialect.name == "raven"):
         rows.empty.append(own)
     boxes = table.find("is_box")
-    if points is not None and points.any():
+    if points.any():
         points = times.pass_points(rows, points)
         blank, waiting = blank[~points], waiting[~points]
     if whole and "recording_length" in roles.names:
         rows.data["onset"], rows.data["offset"] = np.zeros(len(table)), table.numbers(roles.names["recording_length"])
     rows.keep(~blank & ~waiting, why=("not answered yet" if asked else "ends only") if waiting.any() else "")
-    if dialect_.name == "aplose" and boxes:
+    if dialect.name == "aplose" and boxes:
         weak = np.array([value.strip().lower() in ("0", "false", "0.0") for value in rows.data[boxes]], dtype=bool)
-        if weak.any():
-            rows.data["weak"] = weak
-            lengths |= {
-                n: float(b) for n, b, w in zip(rows.data["recording"], rows.data["offset"], weak) if w and b > 0
-            }
+        ends = zip(rows.data["recording"], rows.data["offset"].tolist(), weak)
+        rows.data |= {"weak": weak} if weak.any() else {}
+        lengths |= {name: end for name, end, whole in ends if whole and end > 0}
+    rows.bounds = dialect.name == "arbimon"
     rows.checked(lengths)
     _say_overlooked(roles)
     _say_asked(roles, rows)
@@ -246,63 +249,37 @@ def sentence(roles: Roles, rows: TextRows, unit: str) -> str:
         parts.append(f"time = {unit}")
     elif names.get("present") == "@present":
         parts.append("labels of whole recordings, all present")
-    for role in ("present", "annotator", "recording_length"):
+    for role, word in (("present", "answer"), ("annotator", "annotator"), ("recording_length", "recording_length")):
         if role in names and not names[role].startswith("@") and not (by_class and role == "present"):
-            number = f" ({annotators})" if role == "annotator" else ""
-            parts.append(f"{'answer' if role == 'present' else role} = {names[role]}{number}")
+            parts.append(f"{word} = {names[role]}" + (f" ({annotators})" if role == "annotator" else ""))
     left = [name for name in roles.unused if terms.normal(name)[0] not in terms.ASIDE]
     return ", ".join(parts) + (f"; not used: {', '.join(left[:8])}" if left else "")
 
 
-def overlooked(roles: Roles) -> list[str]:
-    """The unused columns that may tell recordings apart: ids finer than the recording and coarser than a row.
-
-    Where no column names the recording, any words or whole numbers that are repeated may.
-    """
-    columns, recording = roles.table.columns, roles.names.get("recording")
-    found = []
-    for name in roles.unused:
-        base, many = terms.normal(name)[0], len(set(columns[name]))
-        numbered = many == len(columns[name]) > 9  # an id for each row
-        if ((base not in terms.ASIDE and terms.IDLIKE.search(base)) and not numbered) or (
-            alone(roles) and base not in terms.ASIDE and many < len(columns[name])
-        ):
-            known = recording in columns and _decides(columns[recording], columns[name])
-            found += [] if known or _goes_with(roles, name) else [name]
-    return found
-
-
 def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
     """The table with a row for each class or person that has a column, and for each of several classes in one cell."""
-    source, names = table.source, roles.names
-    if roles.melted:
-        several = "+".join(roles.melted if len(roles.melted) < 4 else [roles.melted[0], "...", roles.melted[-1]])
-        answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in roles.melted)
-        table = table.melted(
-            roles.melted, (several, f"{several} say"), called=str if roles.exact else terms.without_presence
-        )
+    names, melted, label = roles.names, roles.melted, roles.names.get("label", "")
+    if melted:
+        several = "+".join(melted if len(melted) < 4 else [melted[0], "...", melted[-1]])
+        answers = roles.exact or all(terms.is_answers(table.columns[name]) for name in melted)
+        called = str if roles.exact else terms.without_presence
+        table = table.melted(melted, (several, f"{several} say"), called=called)
         names[roles.into] = several
         names["present" if answers else "label"] = f"{several} say"
         if not answers and roles.into == "label":  # each cell that says something is a class of the row
-            said = np.array([bool(value.strip()) for value in table.columns[names["label"]]]).reshape(
-                -1, len(roles.melted)
-            )
+            said = np.array([bool(value.strip()) for value in table.columns[names["label"]]]).reshape(-1, len(melted))
             said[:, 0] |= ~said.any(axis=1)
             table = table.taken(np.flatnonzero(said.ravel()))
-    elif (
-        not roles.exact
-        and names.get("label") in table.columns
-        and not isinstance(table.columns[names["label"]], np.ndarray)
-    ):
-        found = several_labels(table.columns[names["label"]], names["label"])
+    elif not roles.exact and isinstance(table.columns.get(label), list):
+        found = several_labels(table.columns[label], label)
+        many = [k for k, parts in enumerate(found or ()) if len(parts) > 1]
+        if many:
+            first = quoted(table.columns[label][many[0]])
+            words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
+            table.source.note(words)
         if found is not None:
-            many = [k for k, parts in enumerate(found) if len(parts) > 1]
-            first = quoted(table.columns[names["label"]][many[0]]) if many else ""
             table = table.taken(np.repeat(np.arange(len(table)), [len(parts) for parts in found]))
-            table.columns[names["label"]] = [part for parts in found for part in parts]
-            if many:
-                words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
-                source.note(words)
+            table.columns[label] = [part for parts in found for part in parts]
     roles.table = table
     return table
 
@@ -313,12 +290,11 @@ def _unlabelled(rows: TextRows, blank: Any) -> Any:
     if "" not in label or not any(label):
         return np.zeros(len(rows), dtype=bool)
     none = np.array([not value.strip() for value in label], dtype=bool) & ~blank & np.isfinite(rows.data["onset"])
-    for i in np.flatnonzero(none).tolist():
-        rows.source.problems.append((rows.places[i], "label", "the event has no label"))
-    if none.any():
-        words = f"{counted(int(none.sum()), 'event')} without a label left out"
-        rows.source.note(f"{words} (first in line {rows.places[int(np.argmax(none))]})")
-        rows.empty += [name for name, out in zip(rows.data["recording"], none) if out]
+    places = list(compress(rows.places, none))
+    rows.source.problems += [(place, "label", "the event has no label") for place in places]
+    rows.empty += compress(rows.data["recording"], none)
+    if places:
+        rows.source.note(f"{counted(len(places), 'event')} without a label left out (first in line {places[0]})")
     return none
 
 
@@ -327,10 +303,9 @@ def _say_asked(roles: Roles, rows: TextRows) -> None:
     source, names = roles.table.source, roles.asked
     if not names or "present" in source.columns:
         return
-    some = ", ".join(map(quoted, names[:4]))
-    ways = f"--columns {shlex.quote(f'answer={names[0]}')} if it is the answer"
-    if len(names) > 1:
-        ways = f"--columns {shlex.quote('annotator=' + '+'.join(names))} if each is a person"
+    some, several = ", ".join(map(quoted, names[:4])), len(names) > 1
+    told = shlex.quote(f"annotator={'+'.join(names)}" if several else f"answer={names[0]}")
+    ways = f"--columns {told} if {'each is a person' if several else 'it is the answer'}"
     words = f"{some} hold nothing but yes and no (0 and 1), perhaps answers: {ways}, --columns answer=@none if not"
     length = rows.data["offset"] - rows.data["onset"]
     if not roles.sided and (rows.weak or not len(length) or times.are_even(length)):
@@ -340,24 +315,29 @@ def _say_asked(roles: Roles, rows: TextRows) -> None:
 
 
 def _say_overlooked(roles: Roles) -> None:
-    """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording."""
-    source, names, label = roles.table.source, overlooked(roles), roles.get("label")
-    if label and alone(roles) and "label" not in source.columns and not terms.suited([label], "label"):
-        source.note(
-            f"no column is known to name the recordings or the labels; {quoted(label)} is taken as the label and the "
-            f"file as one recording: --columns recording={label} if it tells recordings apart, label={label} if not",
-            kind="unknown columns",
-        )
-    if names and alone(roles):
-        several = f"{quoted(names[0])} is" if len(names) == 1 else f"{', '.join(map(quoted, names[:4]))} are"
-        source.note(
-            f"no column names the recordings, so the file is one; {several} not used and may tell "
-            f"several apart: --columns recording={names[0]}, or recording=@file if it is one",
-            kind="unused column",
-        )
-        return
-    for name in names:
-        many = len(set(roles.table.columns[name]))
+    """Name the unused columns that may tell recordings apart; aloud where the whole table became one recording.
+
+    These are ids finer than the recording and coarser than a row; where no column names it, anything repeated.
+    """
+    source, label, columns = roles.table.source, roles.names.get("label"), roles.table.columns
+    single, recording, names = alone(roles), roles.names.get("recording"), dict[str, int]()
+    for name in (each for each in roles.unused if terms.normal(each)[0] not in terms.ASIDE):
+        many, rows = len(set(columns[name])), len(columns[name])
+        ids = terms.IDLIKE.search(terms.normal(name)[0]) and not many == rows > 9  # one for each row
+        known = recording in columns and _decides(columns[recording], columns[name])
+        if (ids or (single and many < rows)) and not (known or _goes_with(roles, name)):
+            names[name] = many
+    if single and label and "label" not in source.columns and not terms.suited([label], "label"):
+        words = "no column is known to name the recordings or the labels; "
+        words += f"{quoted(label)} is taken as the label and the file as one recording: "
+        way = f"--columns recording={label} if it tells recordings apart, label={label} if not"
+        source.note(words + way, kind="unknown columns")
+    if single and names:
+        first, several = next(iter(names)), ", ".join(map(quoted, [*names][:4]))
+        words = f"no column names the recordings, so the file is one; {several} {'is' if len(names) == 1 else 'are'} "
+        way = f"--columns recording={first}, or recording=@file if it is one"
+        source.note(f"{words}not used and may tell several apart: {way}", kind="unused column")
+    for name, many in names.items() if not single else ():
         words = f"{quoted(name)} ({many} values) is not used; --columns recording={name} if it is the recording"
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
@@ -371,10 +351,9 @@ def shared(values: list[str]) -> list[str]:
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
-        return [
-            "/".join(part.strip() for part in row) for row in zip(*(terms.texts(table.columns[n]) for n in roles.parts))
-        ]
-    name = roles.get("recording")
+        parts = zip(*(map(str.strip, terms.texts(table.columns[name])) for name in roles.parts))
+        return list(map("/".join, parts))
+    name = roles.names.get("recording")
     if name is None:
         return [own] * len(table)
     values = shared(terms.texts(table.columns[name]))
@@ -386,17 +365,15 @@ def _lengths_and_idle(table: ColumnTable, roles: Roles, rows: TextRows, blank: A
     """The lengths that a table states; the recordings that it says were not annotated are put into the rows."""
     recording = rows.data["recording"]
     if "annotated" in roles.names:
-        yes = [str(value).lower() for value in terms.texts(table.columns[roles.names["annotated"]])]
-        idle = {n for n, value, none in zip(recording, yes, blank) if none and value in ("false", "no", "0")}
-        rows.unannotated = sorted(idle)
-    name = roles.get("recording_length")
+        said = zip(recording, terms.texts(table.columns[roles.names["annotated"]]), blank)
+        rows.unannotated = sorted({n for n, yes, none in said if none and yes.lower() in ("false", "no", "0")})
+    name = roles.names.get("recording_length")
     if name is None:
         return {}
     values = table.columns[name]
     if not isinstance(values, np.ndarray):
-        # Several media have a length each; a comma alone may be decimal.
-        several = [";" in value or value.count(",") > 1 or ("," in value and "." in value) for value in values]
-        if any(several):
+        several = [bool(re.search(r";|,.*,|,.*\.|\..*,", value)) for value in values]  # a comma alone may be decimal
+        if any(several):  # several media have a length each
             words = f"{counted(sum(several), 'row')} with several lengths in {quoted(name)}, which are taken as unknown"
             table.source.note(words)
             table.columns[name] = ["" if yes else value for yes, value in zip(several, values)]
@@ -408,10 +385,8 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     source, name = table.source, roles.names["present"]
     values = table.columns.get(name, ["yes"] * len(table))  # @present
     if isinstance(values, np.ndarray):  # of numbers, one that is missing is unsure, unless nothing was asked
-        told = rows.data["label"]
-        numbers_ = values.astype(np.float64).tolist()
-        timed = np.isfinite(rows.data["onset"]).tolist()
-        values = [f"{v:g}" if v == v else "?" if c or at else "" for v, c, at in zip(numbers_, told, timed)]
+        cells = zip(values.astype(np.float64).tolist(), rows.data["label"], np.isfinite(rows.data["onset"]))
+        values = [f"{value:g}" if value == value else "?" if label or timed else "" for value, label, timed in cells]
     if name == source.columns.get("present") and name in table.columns and terms.kind_of(values) == "number":
         numbers = table.numbers(name)  # told: counts, or shares
         if (numbers[np.isfinite(numbers)] >= 0).all() and not terms.is_answers(values):
@@ -424,7 +399,7 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
         rows.data["onset"][i] = np.inf
     rows.data["present"] = said
     rows.data.setdefault("annotator", [""] * len(table))
-    seconds, query = roles.get("seconds"), roles.get("query")
+    seconds, query = roles.names.get("seconds"), roles.names.get("query")
     rows.data["seconds"] = table.numbers(seconds) if seconds else np.full(len(table), np.nan)
     rows.data["query"] = terms.texts(table.columns[query]) if query else [""] * len(table)
     if "comments" in rows.data and not any(rows.data["comments"]):
@@ -435,19 +410,17 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
     rows.empty += [n for n, yes in zip(rows.data["recording"], named) if yes or roles.melted]
     rows.blank |= {table.lines[i] for i in np.flatnonzero(named).tolist()}
     waiting = none & timed & ~np.isinf(rows.data["onset"])
-    if waiting.any() and not ((~none).any()):
-        source.note("no clip is answered yet")
-    elif waiting.any():
-        source.note(f"{counted(int(waiting.sum()), 'clip')} not answered yet and left out")
+    if waiting.any():
+        left = f"{counted(int(waiting.sum()), 'clip')} not answered yet and left out"
+        source.note("no clip is answered yet" if none.all() else left)
     return waiting | named
 
 
 def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     """Everything; what numbers other columns hold reads back as text."""
     frame, listing = events.to_frame(), events.recordings
-    idle = [name for name, yes in zip(listing.index, listing["annotated"]) if not yes]
-    names = ["recording", "onset", "offset", "label"]
-    names += [str(name) for name in ("annotator", "confidence") if name in frame]
+    idle = list(listing.index[~listing["annotated"]])
+    names = ["recording", "onset", "offset", "label", *(n for n in ("annotator", "confidence") if n in frame)]
     names += [str(name) for name in frame.columns if name not in COLUMNS]
     columns = columns_of(frame, *names, silent=[*events.silent, *idle])
     typed = [name for name in names[4:] if name != "confidence" and frame[name].dtype.kind in "fiucmM"]
@@ -463,15 +436,14 @@ def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
 
 _BIRDNET = {"Start (s)": "onset", "End (s)": "offset", "Scientific name": "scientific_name", "Common name": "label",
             "Confidence": "confidence", "File": "recording"}  # fmt: skip
-_WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",", extra=("confidence", "scientific_name"))}
+_WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",")}
 
 
 def _named(dialect: Dialect) -> Format:
     def sniffed(source: Source) -> bool:
-        if dialect_of(source) is not dialect or dialect.name != "mne-csv":
-            return dialect_of(source) is dialect
         dates = [line.split(",")[0] for line in source.head[1:5]]  # the names are anybody's; dates as onsets are MNE's
-        return source.delimiter == "," and len(source.header) == 3 and terms.kind_of(dates) == "date"
+        mne = source.delimiter == "," and len(source.header) == 3 and terms.kind_of(dates) == "date"
+        return dialect_of(source) is dialect and (mne or dialect.name != "mne-csv")
 
     def reader(source: Source) -> TextRows:
         return rows_of(ColumnTable.read(source), dialect)

@@ -7,6 +7,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -49,21 +50,19 @@ def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> 
         if not words.endswith("?"):
             words += "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end"
             words += ", 'skip' (--on-error skip) leaves them out"
-        raise InvalidInput(
-            f"{found.source_of(row)}: the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, "
-            f"after the recording's {limit[row]:g} s{words}"
-        )
-    if on_error == "skip":
-        notes.append(f"{counted(int(late.sum()), 'event')} past the end of the recording left out{words}")
-        return table[~late].reset_index(drop=True), {"late": int(late.sum())}
-    behind = late & (onset >= limit)
-    cut = late & ~behind
-    table = table.assign(offset=np.where(cut, limit, offset))[~behind].reset_index(drop=True)
+        told = f"the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, after the recording's"
+        raise InvalidInput(f"{found.source_of(row)}: {told} {limit[row]:g} s{words}")
+    skip = on_error == "skip"
+    gone = late if skip else late & (onset >= limit)
+    cut = late & ~gone
     if cut.any():
         notes.append(f"{counted(int(cut.sum()), 'event')} cut at the end of the recording{words}")
-    if behind.any():
-        notes.append(f"{counted(int(behind.sum()), 'event')} left out that begin after the end of the recording")
-    return table, {"clipped": int(cut.sum()), "late": int(behind.sum())}
+    if gone.any():
+        told = f"past the end of the recording left out{words}"
+        told = told if skip else "left out that begin after the end of the recording"
+        notes.append(f"{counted(int(gone.sum()), 'event')} {told}")
+    table = table.assign(offset=np.where(cut, limit, offset))[~gone].reset_index(drop=True)
+    return table, {"late": int(gone.sum())} if skip else {"clipped": int(cut.sum()), "late": int(gone.sum())}
 
 
 HINTS = ("absent", "where", "point_length", "open_end", "sheet")
@@ -147,7 +146,7 @@ def read(
     looked = examined[6:] if isinstance(examined, str) and examined.startswith("label=") else None
     if looked is not None:
         examined = None
-    if examined is not None and not isinstance(examined, pd.DataFrame):
+    elif examined is not None and not isinstance(examined, pd.DataFrame):
         examined = read_examined(os.fspath(examined))
     asked, how = _asked(options, [] if examined is None else map(str, examined["recording"]))
     found = gathered(path, format=format, label=label, asked=asked, **how)
@@ -160,7 +159,7 @@ def read(
             _spans(rows, lengths, empty, found.notes)
         else:
             account["merged"] += _boxes_only(rows, where, empty, found.notes)
-    account["events"] = sum(rows.n_places for rows in found.files)
+    account["events"] = sum(len(set(rows.places)) for rows in found.files)
     account["merged"] += account["rows"] - sum(account[name] for name in FATES)
     table = pd.DataFrame(merged_columns(found.files))
     if "weak" in table:
@@ -171,15 +170,16 @@ def read(
     found.notes += [words for _, _, words in beside(table, told)]
     names = found.names + (", ..." if len(found.files) > 3 else "")
     events = Events.from_frame(table, recording_length=lengths, recordings=empty, unannotated=idle, source=names)
-    gone = late.get("late", 0)
-    absent = sum(rows.n_absent for rows in found.files)
-    late = {**late, "absent": absent} if absent else late
-    account = {**account, "skipped": account["skipped"] + gone, "events": account["events"] - gone, **late}
+    gone, absent = late.get("late", 0), sum(rows.n_absent for rows in found.files)
+    late |= {"absent": absent} if absent else {}
+    account |= {"skipped": account["skipped"] + gone, "events": account["events"] - gone, **late}
     events.source = found.told(account, found.skipped + gone)
     if examined is not None:
         events.examined = examined if found.sample is None else examined[examined["recording"].isin(found.sample.names)]
-    elif (options.get("columns") or {}).get("annotator") == "@file":
-        events.examined = _listed_by(found.files)
+    elif (options.get("columns") or {}).get("annotator") == "@file":  # who examined the recordings that a file lists
+        listed = {(n, each.source.stem()): None for each in found.files for n in [*each.data["recording"], *each.empty]}
+        examined = pd.DataFrame([*listed], columns=["recording", "annotator"])
+        events.examined = examined.assign(onset=np.nan, offset=np.nan)
     found.warn()
     return _selected(events, label, found.files, options)
 
@@ -200,24 +200,17 @@ def looked_at(found: FileRows, label: str) -> pd.DataFrame:
     return examined
 
 
-def _listed_by(found: Sequence[TextRows]) -> pd.DataFrame:
-    """Who examined what, where each file is an annotator's: the recordings that it lists, empty ones too."""
-    pairs = [(n, rows.source.stem()) for rows in found for n in dict.fromkeys([*rows.data["recording"], *rows.empty])]
-    return pd.DataFrame(pairs, columns=["recording", "annotator"]).assign(onset=np.nan, offset=np.nan)
-
-
 def _boxes_only(rows: TextRows, where: Mapping[str, str] | None, empty: list[str], notes: list[str]) -> int:
     """Leave out rows about whole files that stand among boxes, unless they are chosen; how many."""
     weak = rows.data.get("weak")
     if weak is None or weak.all() or not weak.any() or any(name in rows.data for name in where or {}):
         return 0
-    n = len({place for place, yes in zip(rows.places, weak) if yes})
-    empty += list(dict.fromkeys(name for name, yes in zip(rows.data["recording"], weak) if yes))
-    rows.keep(~weak)
-    del rows.data["weak"]
-    told = f"{counted(n, 'row')} about whole files among boxes left out; --where is_box=0 reads them"
+    gone = dict(compress(zip(rows.places, rows.data["recording"]), weak))
+    empty += list(dict.fromkeys(gone.values()))
+    rows.keep(~rows.data.pop("weak"))
+    told = f"{counted(len(gone), 'row')} about whole files among boxes left out; --where is_box=0 reads them"
     notes.append(f"{rows.source.name}: {told}")
-    return n
+    return len(gone)
 
 
 def beside(table: pd.DataFrame, told: Collection[str] = ()) -> list[tuple[str, int, str]]:
@@ -231,11 +224,10 @@ def beside(table: pd.DataFrame, told: Collection[str] = ()) -> list[tuple[str, i
             continue
         several = table.groupby(["recording", "label"], sort=False, observed=True)[name].nunique() > 1
         if several.any():
-            first = shlex.quote(str(table[name].iloc[0]))
+            first, n = shlex.quote(str(table[name].iloc[0])), int(several.sum())
             way = f"--annotator {first}" if name == "annotator" else f"--where {name}={first}"
-            words = f"{int(several.sum()):,} pairs of recording and class with several of "
-            words += f"{table[name].nunique()} {name.lower()}s, taken together; {way} takes one"
-            found.append((name, int(several.sum()), words))
+            words = f"{n:,} pairs of recording and class with several of {table[name].nunique()} {name.lower()}s"
+            found.append((name, n, f"{words}, taken together; {way} takes one"))
     return found
 
 
@@ -291,21 +283,18 @@ def _spans(rows: TextRows, lengths: Any, empty: list[str], notes: list[str]) -> 
     """Turn answers into events: what is present spans its segment, or its recording where no segment is given."""
     present = rows.data.pop("present")
     unsure = int(np.isnan(present).sum())
-    empty += [name for name, value in zip(rows.data["recording"], present) if value != 1]
-    said = {place for place, value in zip(rows.places, present) if value == 1}
-    rows.n_absent = len({place for place, value in zip(rows.places, present) if value == 0} - said)
+    empty += compress(rows.data["recording"], present != 1)
+    rows.n_absent = len({*compress(rows.places, present == 0)} - {*compress(rows.places, present == 1)})
     rows.keep(present == 1)
     onset, offset = rows.data["onset"], rows.data["offset"]
     open_ = np.isnan(offset)
-    if open_.any():
-        limit = _lengths_of(rows.data["recording"], lengths)
-        if np.isnan(limit[open_]).any():
-            name = rows.data["recording"][int(np.argmax(open_ & np.isnan(limit)))]
-            raise rows.source.error(
-                f"does not say how long the recording {quoted(name)} is, so its labels span "
-                "nothing; give recording_length, or read the file with read_answers"
-            )
-        rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
+    limit = _lengths_of(rows.data["recording"], lengths)
+    unknown = open_ & np.isnan(limit)
+    if unknown.any():
+        told = f"does not say how long the recording {quoted(rows.data['recording'][int(np.argmax(unknown))])} is"
+        way = "give recording_length, or read the file with read_answers"
+        raise rows.source.error(f"{told}, so its labels span nothing; {way}")
+    rows.data["onset"], rows.data["offset"] = np.where(open_, 0.0, onset), np.where(open_, limit, offset)
     if not rows.bounds:
         rows.data["weak"] = np.ones(len(rows), dtype=bool)
     if unsure:
@@ -379,10 +368,8 @@ def _as_answers(rows: TextRows, where: Mapping[str, str], notes: list[str]) -> N
             rows.data["present"] = np.ones(len(rows))
             return
         ways = rows.source.asked or "--columns answer=@present if they are segments, all present"
-        raise InvalidInput(
-            f"{name}: holds events with bounds and no answers about segments; they are strong labels "
-            f"(read in Python, --strong of audit); {ways}"
-        )
+        told = "holds events with bounds and no answers about segments; they are strong labels"
+        raise InvalidInput(f"{name}: {told} (read in Python, --strong of audit); {ways}")
 
 
 def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, float]:
@@ -397,20 +384,17 @@ def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, floa
 
 def lengths_in(source: Source) -> dict[str, float]:
     """The lengths in an open table."""
-    first = re.split(r"[\t,;]", source.head[0]) if source.head else []
+    first, names = re.split(r"[\t,;]", source.head[0]) if source.head else [], source.header
     bare = len(first) == 2 and is_number(first[-1])
-    if not bare and (
-        len(source.header) < 2 or suited(source.header, "onset") or not all(length_columns(source.header))
-    ):
-        raise source.error(
-            "recording_length must be seconds, or a file with the columns filename and duration (seconds)"
-        )
+    if not bare and (len(names) < 2 or suited(names, "onset") or not all(length_columns(names))):
+        told = "recording_length must be seconds, or a file with the columns filename and duration (seconds)"
+        raise source.error(told)
     table = ColumnTable.read(source, names=["filename", "duration"] if bare else None)
     name_column, length = length_columns(table.names)
     found: dict[str, float] = {}
     values = numbers(Source(source.path, on_error="collect"), table.columns[length], table.lines, length)
-    rows = zip(table.columns[name_column], values.tolist(), table.columns[length], table.lines)
-    for name, value, text, line in ((name.strip(), *row) for name, *row in rows):
+    names = [name.strip() for name in table.columns[name_column]]
+    for name, value, text, line in zip(names, values.tolist(), table.columns[length], table.lines):
         if not 0 < value <= LONGEST:
             source.fail(line, "duration", f"{quoted(text)} is not a length in seconds")
         elif name in found and abs(found[name] - value) > 1e-6 * value:
@@ -443,9 +427,9 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
     with at_hand(path) as (file, address):
         source = Source(file, columns=dict(columns or {}), called=address)
         found = _examined_in(source)
-        for note in source.notes:
-            warnings.warn(note, AssumptionWarning, stacklevel=2)
-        return found
+    for note in source.notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=2)
+    return found
 
 
 _DONE = {"finished", "done"}
@@ -468,8 +452,8 @@ def _examined_in(source: Source) -> pd.DataFrame:
         return frame.assign(onset=np.nan, offset=np.nan)[["recording", "onset", "offset", "annotator"]]
     roles = roles_of(table)
     if "recording" not in roles.names:
-        there = ", ".join(table.names[:12])
-        raise source.error(f"examined must be a UEM file or a table with a column for the recording; there are {there}")
+        told = "examined must be a UEM file or a table with a column for the recording"
+        raise source.error(f"{told}; there are {', '.join(table.names[:12])}")
     names = [value.strip() for value in table.columns[roles.names["recording"]]]
     onset, offset, _ = times_of(table, roles, names)
     wrong = ~((np.isnan(onset) & np.isnan(offset)) | ((onset >= 0) & (offset > onset)))
@@ -487,9 +471,7 @@ def asked_length(value: Any, on_error: str = "raise") -> float | Mapping[str, fl
         return value
     if isinstance(value, (str, os.PathLike)):
         try:
-            return plausible_length("recording_length", float(check("recording_length", float(os.fspath(value)))))
-        except ValueError as error:
-            if isinstance(error, InvalidInput):
-                raise
+            value = float(os.fspath(value))
+        except ValueError:
             return read_lengths(os.fspath(value), on_error="skip" if "skip" in on_error else "raise")
     return plausible_length("recording_length", float(check("recording_length", value)))

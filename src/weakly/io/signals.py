@@ -8,10 +8,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput, optional
@@ -27,8 +29,6 @@ _SCALE, _DURATION, _CLUSTER_TIME, _BLOCKS = 0x2AD7B1, 0x4489, 0xE7, (0xA3, 0xA1)
 
 def video_seconds(path: Path) -> float:
     """The length of a video in seconds."""
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
     try:
         with path.open("rb") as file:
             found = _matroska(file) if file.read(4) == b"\x1aE\xdf\xa3" else _mp4(file)
@@ -45,23 +45,16 @@ def _mp4(file: BinaryIO) -> float:
     while at + 8 <= end:
         file.seek(at)
         size, kind = struct.unpack(">I4s", file.read(8))
-        start = at + 8
-        if size == 1:
-            (size,) = struct.unpack(">Q", file.read(8))
-            start += 8
-        size = end - at if size == 0 else size
-        if kind == b"moov":
-            at, end = start, at + size
-            continue
+        size = int.from_bytes(file.read(8), "big") if size == 1 else size or end - at
+        start = file.tell()
         if kind == b"mvhd":
-            file.seek(start)
-            version = file.read(4)[0]
-            file.seek(start + (20 if version == 1 else 12))
-            scale, length = struct.unpack(">IQ" if version == 1 else ">II", file.read(12 if version == 1 else 8))
+            long = file.read(4)[0] == 1  # the version
+            file.seek(start + (20 if long else 12))
+            scale, length = struct.unpack(">IQ" if long else ">II", file.read(12 if long else 8))
             return float(length / scale) if scale else 0.0
         if size < 8:
-            return 0.0
-        at += size
+            break
+        at, end = (start, at + size) if kind == b"moov" else (at + size, end)
     return 0.0
 
 
@@ -115,14 +108,17 @@ def _soundfile() -> Any:
 
 
 @contextmanager
-def _hearing(words: Callable[[], str]) -> Iterator[Any]:
-    """soundfile, whose errors become one line that begins with these words."""
+def _opened(path: Path, words: Callable[[], str]) -> Iterator[Any]:
+    """A sound file, open; what soundfile says of a broken one becomes one line, with these words."""
+    if path.suffix.lower() in VIDEOS:
+        raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
     sf = _soundfile()
     try:
-        yield sf
+        with sf.SoundFile(str(path)) as file:
+            yield file
     except (sf.SoundFileError, RuntimeError) as error:
         told = str(error).rpartition(": ")[2].strip().rstrip(".") or type(error).__name__
-        raise InvalidInput(f"{words()}: {told}") from error
+        raise InvalidInput(f"{path}: {words()}: {told}") from error
 
 
 @dataclass(frozen=True)
@@ -149,13 +145,11 @@ class RecordingListing:
 
     def names(self) -> dict[str, Path]:
         """A short name for each recording: its file name, with as many folders as it takes to tell them apart."""
-        paths = list(self.seconds)
-        depth = 1
-        while True:
-            names = ["/".join(path.resolve().parts[-depth:]) for path in paths]
-            if len(set(names)) == len(names):
-                return dict(zip(names, paths))
-            depth += 1
+        for depth in count(1):
+            names = {"/".join(path.resolve().parts[-depth:]): path for path in self.seconds}
+            if len(names) == len(self.seconds):
+                break
+        return names
 
 
 def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
@@ -164,17 +158,29 @@ def header(path: PathLike, *, sample_rate: float | None = None) -> SignalHeader:
     Signals in npy or CSV files (one column per channel) carry no sample rate: give it.
     """
     path = Path(path)
-    if path.suffix.lower() in SIGNALS:
-        return _signal_header(path, sample_rate)
-    if path.suffix.lower() in VIDEOS:
+    kind = path.suffix.lower()
+    if kind in SIGNALS and kind not in MEASURED and sample_rate is None:
+        raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
+    if sample_rate is not None and not sample_rate > 0:
+        raise InvalidInput(f"sample_rate must be > 0, got {sample_rate:g}")
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    if kind in VIDEOS:
         return SignalHeader(path, 1000.0, round(1000 * video_seconds(path)), 0)
-    with _hearing(lambda: f"{path}: not readable as audio") as sf:
-        if not path.is_file():
-            raise InvalidInput(f"{path}: no such file")
-        info = sf.info(str(path))
-    if info.frames <= 0 or info.samplerate <= 0:
-        raise InvalidInput(f"{path}: the recording is empty")
-    reason = _truncated(path, info)
+    if kind in MEASURED:
+        with refused(path, _UNREADABLE, quiet=True):
+            if kind == ".hea":
+                head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
+                return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
+            signals, seconds = _edf(path)
+            rate = float(signals[0].sampling_frequency)
+            return SignalHeader(path, rate, round(rate * seconds), len(signals))
+    if kind in SIGNALS:
+        return SignalHeader(path, float(sample_rate or 0), *_signal_values(path).shape)
+    with _opened(path, lambda: "not readable as audio") as info:
+        if info.frames <= 0 or info.samplerate <= 0:
+            raise InvalidInput(f"{path}: the recording is empty")
+        reason = _truncated(path, info)
     if reason:
         raise InvalidInput(f"{path}: truncated: {reason}")
     return SignalHeader(path, float(info.samplerate), int(info.frames), int(info.channels))
@@ -197,14 +203,11 @@ def _truncated(path: Path, info: Any) -> str:
             file.seek(length + length % 2, os.SEEK_CUR)
         if start[:4] == b"OggS":
             file.seek(max(0, size - 65536))
-            tail = file.read()
-            last = tail.rfind(b"OggS")
-            if last < 0 or not tail[last + 5] & 4:  # the last page carries the end-of-stream flag
-                return "the last page of the stream is missing"
-            return ""
+            page = file.read().rpartition(b"OggS")  # the last one carries the end-of-stream flag
+            return "" if page[1] and page[2][1] & 4 else "the last page of the stream is missing"
     if info.format in ("FLAC", "MP3"):
         told = "the last sample cannot be read"
-        with _hearing(lambda: f"{path}: truncated: {told}") as sf, sf.SoundFile(str(path)) as file:
+        with _opened(path, lambda: f"truncated: {told}") as file:
             file.seek(info.frames - 1)
             return "" if len(file.read(1)) else told
     return ""
@@ -221,14 +224,11 @@ def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) ->
     skipped: dict[Path, str] = {}
     for path in map(Path, paths):
         try:
-            os.path.realpath(path).encode()  # readers, tables and databases take no bytes that are no UTF-8
+            if "\0" not in str(path):  # of which whoever opens it tells
+                os.path.realpath(path).encode()  # readers, tables and databases take no bytes that are no UTF-8
+            seconds[path] = header(path, sample_rate=sample_rate).seconds
         except UnicodeEncodeError:
             skipped[Path(os.fsencode(path).decode("utf-8", "backslashreplace"))] = "its path is not UTF-8; rename it"
-            continue
-        except ValueError:  # a zero in it, of which whoever opens it tells
-            pass
-        try:
-            seconds[path] = header(path, sample_rate=sample_rate).seconds
         except InvalidInput as error:
             skipped[path] = str(error).partition(f"{path}: ")[2] or str(error)
     if skipped:
@@ -250,9 +250,8 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
         for first in range(0, signal.n_samples, step):
             yield np.asarray(_stretch(signal, first, min(first + step, signal.n_samples)), dtype=np.float32)
         return
-    _refuse_video(signal.path)
     done, rate = 0, signal.sample_rate
-    with _hearing(lambda: f"{path}: corrupt after {done / rate:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+    with _opened(signal.path, lambda: f"corrupt after {done / rate:.3g} s") as file:
         while len(block := file.read(step, dtype="float32", always_2d=True)):
             done += len(block)
             yield block
@@ -262,30 +261,25 @@ def blocks(path: PathLike, *, seconds: float = 30.0, sample_rate: float | None =
 
 
 def _signal_values(path: Path) -> NDArray[Any]:
-    if path.suffix.lower() == ".npy":
-        try:
-            values = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise InvalidInput(f"{path}: not readable as an array: {error}") from error
-    else:
-        import pandas as pd
-
-        try:
+    array = path.suffix.lower() == ".npy"
+    try:
+        if array:
+            values: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
             table = pd.read_csv(path, sep=None, engine="python", header=None)
             if not all(kind.kind in "fiu" for kind in table.dtypes):
                 table = pd.read_csv(path, sep=None, engine="python")
             values = table.to_numpy(dtype=np.float32)
-        except (ValueError, pd.errors.ParserError) as error:
-            raise InvalidInput(f"{path}: a signal must hold numbers, one column per channel: {error}") from error
+    except (ValueError, OSError, EOFError, pd.errors.ParserError) as error:
+        told = "not readable as an array" if array else "a signal must hold numbers, one column per channel"
+        raise InvalidInput(f"{path}: {told}: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
-    if path.suffix.lower() == ".npy" and values.ndim == 2 and values.shape[0] < values.shape[1]:
+    if array and values.ndim == 2 and values.shape[0] < values.shape[1]:
         values = values.T  # channels x time, as MNE and others write: no recording has fewer samples than channels
     if values.ndim != 2 or values.shape[0] < 1 or values.dtype.kind not in "fiu":
-        raise InvalidInput(
-            f"{path}: a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
-        )
-    found: NDArray[Any] = values
-    return found
+        told = "a signal must be numbers of shape (samples,), (samples, channels) or its transpose"
+        raise InvalidInput(f"{path}: {told}")
+    return values
 
 
 def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
@@ -329,32 +323,6 @@ def channel_names(path: PathLike) -> list[str]:
         return [str(k + 1) for k in range(_signal_values(path).shape[1])]
 
 
-def _refuse_video(path: Path) -> None:
-    if path.suffix.lower() in VIDEOS:
-        raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
-
-
-def _signal_header(path: Path, sample_rate: float | None) -> SignalHeader:
-    if path.suffix.lower() in MEASURED:
-        if not path.is_file():
-            raise InvalidInput(f"{path}: no such file")
-        with refused(path, _UNREADABLE, quiet=True):
-            if path.suffix.lower() == ".hea":
-                head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
-                return SignalHeader(path, float(head.fs), int(head.sig_len or 0), int(head.n_sig))
-            signals, seconds = _edf(path)
-            rate = float(signals[0].sampling_frequency)
-            return SignalHeader(path, rate, round(rate * seconds), len(signals))
-    if sample_rate is None:
-        raise InvalidInput(f"{path}: this kind of file carries no sample rate; give sample_rate in samples per second")
-    if not sample_rate > 0:
-        raise InvalidInput(f"sample_rate must be > 0, got {sample_rate:g}")
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
-    values = _signal_values(path)
-    return SignalHeader(path, float(sample_rate), values.shape[0], values.shape[1])
-
-
 def read_clip(
     path: PathLike, *, onset: float, offset: float, fade: float = 0.005, sample_rate: float | None = None
 ) -> tuple[Samples, float]:
@@ -369,8 +337,7 @@ def read_clip(
         clip = _stretch(signal, first, last)
         clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     else:
-        _refuse_video(signal.path)
-        with _hearing(lambda: f"{path}: corrupt at {onset:.3g} s") as sf, sf.SoundFile(str(path)) as file:
+        with _opened(signal.path, lambda: f"corrupt at {onset:.3g} s") as file:
             file.seek(first)
             clip = file.read(last - first, dtype="float32", always_2d=True)
     n = min(round(fade * rate), len(clip) // 2)

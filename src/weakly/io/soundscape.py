@@ -3,6 +3,7 @@ synthetic soundscapes, chirps, pulses and noises over a coloured background, wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -111,64 +112,60 @@ def load_features(path: PathLike, *, hop: float | None = None) -> Features:
     kind = path.suffix.lower()
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file")
+    columns: dict[str, Any] = {}
     if kind == ".npy":
-        return _checked(path, None, np.load(path, allow_pickle=False), hop)
-    if kind == ".npz":
+        values = np.load(path, allow_pickle=False)
+    elif kind == ".npz":
         with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        matrix = next((value for name, value in arrays.items() if value.ndim == 2), None)
-        if matrix is None:
-            raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(arrays)}")
-        return _checked(path, _times(arrays), matrix, hop)
-    if kind in (".parquet", ".pq"):
-        optional("pyarrow", extra="parquet")
-        frame = pd.read_parquet(path)
-        times = _times({name: frame[name].to_numpy() for name in frame.columns})
-        vectors = [name for name in frame.columns if frame[name].dtype == object and len(frame)]
-        if vectors:
-            return _checked(path, times, np.stack(list(frame[vectors[0]])), hop)
-        numbers = frame[[n for n in frame if str(n).lower() not in (*_STARTS, *_ENDS, *_MIDDLES)]].select_dtypes(
-            "number"
-        )
-        return _checked(path, times, numbers.to_numpy(), hop)
-    raise InvalidInput(f"{path}: features must be .npy, .npz or .parquet")
-
-
-_STARTS = ("onset", "start", "start_time", "start_s", "begin")
-_ENDS = ("offset", "end", "end_time", "end_s")
-_MIDDLES = ("times", "time", "timestamp", "timestamps", "seconds")
-
-
-def _times(columns: dict[Any, Any]) -> NDArray[np.float64] | None:
-    """The middle of each row: as a column says, or between its start and its end; None where nothing does."""
-    named = {str(name).lower(): value for name, value in columns.items()}
-    middle, start, end = (
-        next((np.asarray(named[name], np.float64) for name in names if name in named), None)
-        for names in (_MIDDLES, _STARTS, _ENDS)
-    )
-    return middle if middle is not None or start is None else start if end is None else (start + end) / 2
-
-
-def _checked(path: Path, times: Any, values: Any, hop: float | None) -> Features:
+            columns = {name: archive[name] for name in archive.files}
+        values = next((value for value in columns.values() if value.ndim == 2), None)
+        if values is None:
+            raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(columns)}")
+    elif kind in (".parquet", ".pq"):
+        frame = _parquet(path)
+        columns = {str(name): frame[name].to_numpy() for name in frame}
+        vectors = [name for name in frame if frame[name].dtype == object and len(frame)]
+        timed = {*_NAMES["middle"], *_NAMES["onset"], *_NAMES["offset"]}
+        others = frame[[name for name in frame if str(name).lower() not in timed]].select_dtypes("number")
+        values = np.stack(list(frame[vectors[0]])) if vectors else others.to_numpy()
+    else:
+        raise InvalidInput(f"{path}: features must be .npy, .npz or .parquet")
+    told = _named(columns)
+    at = {role: np.asarray(columns[told[role]], np.float64) for role in ("middle", "onset", "offset") if role in told}
+    times: Any = at.get("middle", at.get("onset"))  # the middle of each row, or between its start and its end
     if times is None:
         if hop is None:
             raise InvalidInput(f"{path}: no times in the file; give hop, the seconds from one row to the next")
         times = (np.arange(len(values)) + 0.5) * hop
+    elif "middle" not in at and "offset" in at:
+        times = (times + at["offset"]) / 2
     try:
-        return Features(np.asarray(times, np.float64), np.asarray(values, np.float32))
+        return Features(times, np.asarray(values, np.float32))
     except (InvalidInput, ValueError) as error:
         raise InvalidInput(f"{path}: {error}") from error
 
 
-#: What detectors call the columns of a table of frames, in lower case.
+def _parquet(path: Path) -> pd.DataFrame:
+    optional("pyarrow", extra="parquet")
+    return pd.read_parquet(path)
+
+
+#: What the columns of tables of frames are called, in lower case.
 _NAMES = {
     "recording": ("recording", "file", "filename", "begin path", "begin file", "filepath", "audio"),
-    "onset": ("onset", "start", "start (s)", "start_time", "begin time (s)", "begin"),
-    "offset": ("offset", "end", "end (s)", "end_time", "end time (s)", "stop"),
+    "onset": ("onset", "start", "start (s)", "start_time", "begin time (s)", "begin", "start_s"),
+    "offset": ("offset", "end", "end (s)", "end_time", "end time (s)", "stop", "end_s"),
+    "middle": ("times", "time", "timestamp", "timestamps", "seconds"),
     "score": ("score", "confidence", "probability", "logit", "prob"),
     "label": ("label", "event_label", "common name", "species", "class"),
 }
 _TABLES = (".csv", ".tsv", ".txt", ".parquet")
+
+
+def _named(columns: Iterable[Any]) -> dict[str, Any]:
+    """The columns of a table by what they are."""
+    known = {str(name).strip().lower(): name for name in columns}
+    return {role: known[name] for role, names in _NAMES.items() for name in reversed(names) if name in known}
 
 
 def read_scores(path: str | Path, *, hop: float | None = None) -> pd.DataFrame:
@@ -198,19 +195,14 @@ def _scores_in(file: Path, hop: float | None) -> pd.DataFrame:
             raise InvalidInput(f"{file}: give the seconds from one frame to the next (hop, --hop), got {hop}")
         times = hop * np.arange(len(values) + 1)
         return pd.DataFrame({"recording": file.stem, "onset": times[:-1], "offset": times[1:], "score": values})
-    if file.suffix.lower() == ".parquet":
-        optional("pyarrow", extra="parquet")
-        table = pd.read_parquet(file)
-    else:
-        table = pd.read_csv(file, sep="," if file.suffix.lower() == ".csv" else "\t")
-    known = {str(name).strip().lower(): name for name in table}
-    found = {word: known[name] for word, names in _NAMES.items() for name in reversed(names) if name in known}
+    parquet, sign = file.suffix.lower() == ".parquet", "," if file.suffix.lower() == ".csv" else "\t"
+    table = _parquet(file) if parquet else pd.read_csv(file, sep=sign)
+    found = _named(table)
     missing = [word for word in ("onset", "offset", "score") if word not in found]
     if missing:
-        raise InvalidInput(
-            f"{file}: no column says the {missing[0]} of a frame; there are {', '.join(map(str, table))}"
-        )
-    frame = pd.DataFrame({word: table[name] for word, name in found.items()})
+        there = ", ".join(map(str, table))
+        raise InvalidInput(f"{file}: no column says the {missing[0]} of a frame; there are {there}")
+    frame = pd.DataFrame({word: table[name] for word, name in found.items() if word != "middle"})
     return frame.assign(recording=file.stem if "recording" not in frame else frame["recording"].astype(str))
 
 

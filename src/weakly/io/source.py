@@ -12,6 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -30,10 +31,7 @@ KINDS = (
     (b"ID3", "sound (MP3), not annotations"),
     (b"\xff\xfb", "sound (MP3), not annotations"),
     (b"caff", "sound (CAF), not annotations"),
-    (
-        b"\x93NUMPY",
-        "a numpy array: numbers without onsets; if they are event lengths, use Lengths.sample(np.load(path))",
-    ),
+    (b"\x93NUMPY", "a numpy array: numbers without onsets; if they are lengths, use Lengths.sample(np.load(path))"),
     (b"\x89PNG", "a picture, not annotations"),
     (b"%PDF", "a PDF document, not annotations"),
     (b"\x89HDF", "an HDF5 container; save its annotations as a table"),
@@ -45,6 +43,7 @@ PARQUET = b"PAR1"
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _MOST = 2 * 2**30  # bytes that a packed file may hold
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_MARK = re.compile(r"^\ufeff", re.MULTILINE)  # elsewhere in a line it is part of a name
 _DOCUMENT = re.compile(r"\s*([\[{<]|File type)")  # JSON, XML, TextGrid: these tell themselves where they end
 COMMENT = re.compile(r"\s*#|version\s*=")  # before a table
 _HEAD = 1 << 16  # characters that detection may look at
@@ -77,6 +76,7 @@ def refused(name: object, told: str = "cannot be read", *, quiet: bool = False) 
         raise InvalidInput(f"{name}: {told}: {words}") from error
 
 
+@dataclass(eq=False)
 class Source:
     """A file that is read once: its bytes, its text, its first lines.
 
@@ -84,28 +84,25 @@ class Source:
     (the linter's).
     """
 
-    def __init__(
-        self, path: Path, *, on_error: str = "raise", columns: dict[str, str] | None = None, called: str | None = None
-    ) -> None:
-        self.path = path
-        self.called = called  # the address of which this is a copy
-        self.on_error = on_error
-        self.columns = columns or {}
-        self.label: str | None = None  # the class of files that do not name one
-        self.advance: Callable[[int], None] = lambda _: None
-        self.problems: list[tuple[int | str, str, str]] = []  # (line, column, words)
-        self.notes: list[str] = []
-        self.n_rows: int | None = None  # rows that hold something, without the line of names
-        self.clocks: set[str] = set()  # columns that were read as hh:mm:ss
-        self.own = ""  # the recording that the file's own name stands for, where it was asked for
-        self.asked = ""  # about a column that may hold answers, for whoever wants answers
-        self.unit_known = False  # whether the file, or the caller, tells the unit of its times
-        self.point_length: float | None = None  # of the events that points become
-        self.open_end: str | None = None  # "recording": an event without an end lasts as long as its recording
-        self.sheet: str | None = None  # of a workbook
-        self.layer: dict[str, str] = {}  # the tier or namespace that was chosen
-        self.recording_length: Any = None  # seconds, or by name, as the caller says
-        self.signs: list[tuple[str, str]] = []  # notes that the linter counts as findings: (kind, words)
+    path: Path
+    on_error: str = "raise"
+    columns: dict[str, str] = field(default_factory=dict)
+    called: str | None = None  # the address of which this is a copy
+    label: str | None = None  # the class of files that do not name one
+    point_length: float | None = None  # of the events that points become
+    open_end: str | None = None  # "recording": an event without an end lasts as long as its recording
+    sheet: str | None = None  # of a workbook
+    layer: dict[str, str] = field(default_factory=dict)  # the tier or namespace that was chosen
+    recording_length: Any = None  # seconds, or by name, as the caller says
+    advance: Callable[[int], Any] = int  # by how much a progress bar goes on
+    problems: list[tuple[int | str, str, str]] = field(default_factory=list)  # (line, column, words)
+    notes: list[str] = field(default_factory=list)
+    signs: list[tuple[str, str]] = field(default_factory=list)  # notes that the linter counts as findings
+    n_rows: int | None = None  # rows that hold something, without the line of names
+    clocks: set[str] = field(default_factory=set)  # columns that were read as hh:mm:ss
+    own: str = ""  # the recording that the file's own name stands for, where it was asked for
+    asked: str = ""  # about a column that may hold answers, for whoever wants answers
+    unit_known: bool = False  # whether the file, or the caller, tells the unit of its times
 
     @property
     def name(self) -> str:
@@ -133,14 +130,12 @@ class Source:
     def text(self) -> str:
         """The text of the file; UTF-8 and UTF-16 with or without a mark, else Windows-1252, said in a note."""
         data = self.data
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            try:
-                return self._clean(data.decode("utf-16"))
-            except UnicodeDecodeError as error:
-                raise self.error(f"begins like UTF-16 text and is not: {error.reason}") from error
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         try:
-            return self._clean(data.decode("utf-8-sig"))
+            return self._clean(data.decode("utf-16" if wide else "utf-8-sig"))
         except UnicodeDecodeError as error:
+            if wide:
+                raise self.error(f"begins like UTF-16 text and is not: {error.reason}") from error
             line = data.count(b"\n", 0, error.start) + 1
             where = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         text = data.decode("cp1252", "replace").replace("\ufffd", "\0")
@@ -152,24 +147,33 @@ class Source:
     def _clean(self, text: str) -> str:
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            raise InvalidInput(f"{self.name}, line {line}: holds NUL characters; is this a text file?")
-        if "\ufeff" in text:
-            line = text.count("\n", 0, text.index("\ufeff")) + 1
+            raise InvalidInput(f"{self.at(line)}: holds NUL characters; is this a text file?")
+        joined = _MARK.search(text) if "\ufeff" in text else None
+        if joined:
             words = "a byte order mark inside the text is passed over; were two files joined here?"
-            self.note(words, line=line, kind="encoding")
-            text = text.replace("\ufeff", "")
-        return text
+            self.note(words, line=text.count("\n", 0, joined.start()) + 1, kind="encoding")
+        return _MARK.sub("", text) if joined else text
 
     def uncomment(self) -> bool:
         """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""
         lines = self.text.splitlines(keepends=True)
         n = next((i for i, line in enumerate(lines) if line.strip() and not COMMENT.match(line)), 0)
-        if not any(line.strip() for line in lines[:n]):
-            return False
-        self.text = "\n" * n + "".join(lines[n:])
+        return n > 0 and self.without(n, f"{n} lines of comments before the first row are passed over")
+
+    def untitle(self) -> bool:
+        """Blank a first line of one field above one of several, which may be the names of a table below its title."""
+        sign = max("\t,;", key="".join(self.head[1:2]).count)
+        fields = [[field.strip() for field in line.split(sign)] for line in self.head[:2]]
+        title = len(self.head) > 2 and not any(fields[0][1:]) and len(fields[1]) > 1 and all(fields[1])
+        told = f"the first line {quoted(self.head[0])} is passed over, above the names of the columns"
+        return title and self.without(self.text.partition(self.head[0])[0].count("\n") + 1, told)
+
+    def without(self, n: int, words: str) -> bool:
+        """Blank the first lines, with a note; those behind them keep their numbers."""
+        self.text = "\n" * n + "".join(self.text.splitlines(keepends=True)[n:])
         for name in ("head", "delimiter", "header", "names"):
             self.__dict__.pop(name, None)
-        self.note(f"{n} lines of comments before the first row are passed over")
+        self.note(words)
         return True
 
     @cached_property
@@ -194,10 +198,8 @@ class Source:
     @cached_property
     def header(self) -> list[str]:
         """The fields of the first line, as they are."""
-        if not self.head:
-            return []
         try:
-            return [field.strip() for field in next(csv.reader([self.head[0]], delimiter=self.delimiter))]
+            return [field.strip() for field in next(csv.reader(self.head[:1], delimiter=self.delimiter), [])]
         except csv.Error:
             return []
 
@@ -211,9 +213,8 @@ class Source:
         try:
             return json.loads(self.text)
         except json.JSONDecodeError as error:
-            raise InvalidInput(
-                f"{self.name}, line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
-            ) from error
+            where = f"{self.at(error.lineno)}, column {error.colno}"
+            raise InvalidInput(f"{where}: is not JSON: {error.msg}") from error
         except (RecursionError, ValueError) as error:
             raise self.error(f"is not usable JSON: {error}") from error
 
@@ -251,9 +252,8 @@ class Source:
         reader = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=skipspace)
         found: list[list[str]] = []
         lines: list[int] = []
-        seen = 0
+        last, width, empty, seen = 0, 0, 0, 0
         try:
-            last, width, empty = 0, 0, 0
             for row in reader:
                 if any(row) and any(map(str.strip, row)):
                     width = width or len(row)
@@ -266,32 +266,26 @@ class Source:
                         seen = text.tell()
                         yield found, lines
                         found, lines = [], []
-                elif len(row) > 1:
-                    empty += 1
+                else:
+                    empty += len(row) > 1
                 last = reader.line_num
-            if empty:
-                self.note(f"{empty} rows without a single entry are passed over")
         except csv.Error as error:
-            words = str(error)
-            if "field larger" in words:
-                words = "a field is longer than 131072 characters; an unclosed quote?"
-            elif "unexpected end" in words or "expected after" in words:
-                words = f"a quote is not closed ({words})"
-            raise InvalidInput(f"{self.name}, line {reader.line_num}: {words}") from error
+            words = f"a quote is not closed ({error})" if re.search("unexpected end|expected after", str(error)) else ""
+            long = "a field is longer than 131072 characters; an unclosed quote?" if "larger" in str(error) else ""
+            raise InvalidInput(f"{self.at(reader.line_num)}: {words or long or error}") from error
+        if empty:
+            self.note(f"{empty} rows without a single entry are passed over")
         self.advance(max(0, len(self.text) - seen))
         yield found, lines
 
     def _swallowed(self, row: list[str], delimiter: str, width: int, line: int) -> None:
         """A quote that is closed many lines later has swallowed rows: their separators are inside one field."""
-        for field in row:
-            if "\n" in field or "\r" in field:
-                inside = _NEWLINE.split(field)[1:]
-                joined = width > 2 and field.count(delimiter) >= (width - 1) * len(inside)
-                if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
-                    raise InvalidInput(
-                        f"{self.name}, line {line}: a quote opens here and closes {len(inside)} lines later, with "
-                        "whole rows inside; a stray quote?"
-                    )
+        for cell in row:
+            inside = _NEWLINE.split(cell)[1:]
+            joined = inside and width > 2 and cell.count(delimiter) >= (width - 1) * len(inside)
+            if joined or (width > 1 and any(part.count(delimiter) >= width - 1 for part in inside)):
+                words = f"a quote opens here and closes {len(inside)} lines later, with whole rows inside"
+                raise InvalidInput(f"{self.at(line)}: {words}; a stray quote?")
 
     def ended(self, lines: Sequence[int | str], labels: Sequence[str] = ()) -> None:
         """Note a last line, one of those that were read, that has no end and whose last field looks cut.
@@ -303,25 +297,22 @@ class Source:
         if not text.strip() or text.endswith(("\n", "\r")) or _DOCUMENT.match(text):
             return
         every = _NEWLINE.split(text)
-        used = {line for line in lines if isinstance(line, int)}
-        if len(every) not in used or every[-1].rstrip().endswith('"'):
+        used, end = {line for line in lines if isinstance(line, int)}, every[-1].rstrip()
+        if len(every) not in used or end.endswith('"'):
             return
-        sign = self.delimiter if self.delimiter in every[-1] else None
+        sign, named = self.delimiter if self.delimiter in end else None, dict(zip(lines, labels))
         last, *others = (every[k - 1].rsplit(sign, 1)[-1].strip() for k in sorted(used, reverse=True))
-        named = dict(zip(lines, labels))
-        if named.get(len(every)) and every[-1].rstrip().endswith(named[len(every)]):
+        if named.get(len(every)) and end.endswith(named[len(every)]):
             last, others = named.pop(len(every)), list(named.values())
-        if last in others:
-            return
+        shorter = len(others) > 1 and len(last) < min(map(len, others))
         try:
             float(last), [float(other) for other in others]
-            decimals = [len(each.partition(".")[2]) for each in (last, *others)]
-            alike = len({*map(len, others)}) == len({*decimals[1:]}) == 1 and len(last) < len(others[0])
-            cut = len(others) > 1 and (alike or decimals[0] < min(decimals[1:]))
+            least, *decimals = (len(each.partition(".")[2]) for each in (last, *others))
+            alike = shorter and len({*map(len, others)}) == len({*decimals}) == 1
+            cut = alike or (len(others) > 1 and least < min(decimals))
         except ValueError:
-            begins = last and any(other.startswith(last) for other in others)
-            cut = begins or (len(others) > 1 and len(last) < min(map(len, others)))
-        if cut:
+            cut = shorter or (last != "" and any(other.startswith(last) for other in others))
+        if cut and last not in others:
             words = f"the last line has no end and its last field {quoted(last)} looks cut; is the file whole?"
             self.note(words, line=len(every), kind="cut short")
 
@@ -353,31 +344,28 @@ class Source:
     def stem(self, *endings: str) -> str:
         """The recording that the file's own name stands for: the name without its ending."""
         name = re.sub(r"\.(gz|zip)$", "", self.path.name, flags=re.IGNORECASE)
-        self.own = Path(name).stem
-        for ending in endings:
-            match = re.search(ending, name, flags=re.IGNORECASE)
-            if match and match.start() > 0:
-                self.own = name[: match.start()]
-                break
+        cut = (match.start() for each in endings if (match := re.search(each, name, flags=re.IGNORECASE)))
+        own = name[: next((at for at in cut if at > 0), None)]
         # A name that is no text on this system is shown with its odd bytes written out.
-        self.own = self.own.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.own = (Path(name).stem if own == name else own).encode("utf-8", "backslashreplace").decode("utf-8")
         return self.own
 
 
 def _unpacked(source: Source, data: bytes) -> bytes:
     """The file that a gzip or zip holds, or the sheet of a workbook as CSV; any other file is itself."""
+    much = source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
     if data.startswith(GZIP):
         with gzip.open(io.BytesIO(data)) as file:
             found = file.read(_MOST + 1)
         if len(found) > _MOST:
-            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise much
         return _unpacked(source, found)
     if not data.startswith(ZIP):
         return data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         inside = [item for item in archive.infolist() if not item.is_dir()]
         if sum(item.file_size for item in inside) > _MOST:
-            raise source.error(f"holds more than {_MOST / 2**30:g} GiB; unpack it first")
+            raise much
         names = {item.filename for item in inside}
         if "xl/workbook.xml" in names:
             return _sheet(source, _xlsx(archive, names))
@@ -435,9 +423,8 @@ def _xlsx(archive: zipfile.ZipFile, names: set[str]) -> dict[str, list[list[str]
         for row in _local(_parsed(archive.read(place)), "row") if place in names else ():
             cells: list[str] = []
             for cell in _local(row, "c"):
-                letters = re.match(r"[A-Z]*", cell.attrib.get("r", ""))
-                at = sum((ord(c) - 64) * 26**k for k, c in enumerate(reversed(letters[0] if letters else "")))
-                at = at or len(cells) + 1
+                letters = reversed(re.sub(r"[^A-Z].*", "", cell.attrib.get("r", "")))
+                at = sum((ord(c) - 64) * 26**k for k, c in enumerate(letters))
                 cells += [""] * (at - 1 - len(cells))
                 kind = cell.attrib.get("t", "")
                 value = "".join(part.text or "" for part in _local(cell, "t" if kind == "inlineStr" else "v"))
@@ -468,7 +455,5 @@ def _ods(data: bytes) -> dict[str, list[list[str]]]:
 
 def column_of(names: Sequence[str], *wanted: str) -> str | None:
     """The first wanted column that is there, whatever its case; None if there is none."""
-    lower: dict[str, str] = {}
-    for name in names:
-        lower.setdefault(name.strip().lower(), name)
+    lower = {name.strip().lower(): name for name in reversed(names)}
     return next((lower[want.lower()] for want in wanted if want.lower() in lower), None)

@@ -1,14 +1,15 @@
 """Files in which a row is not an event: several per row (laughter), lists in a cell (Charades), frames, starts alone,
-summaries of seizures, and BORIS, with a row for each START and each STOP.
+lists of sounds, summaries of seizures, VIA's cells of JSON, and BORIS, with a row for each START and each STOP.
 
 A state of BORIS, of one subject, behaviour and modifiers, begins with its START and ends with the next STOP; in a
-project (JSON) the two take turns. Point events have no length and are left out, with a note. The aggregated export, a
-row a state, is a table like others (``plain``).
+project (JSON) the two take turns. The aggregated export, a row a state, is a table like others (``plain``).
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from ..base.results import counted
-from .documents import ended, guarded, met, number, object_of, started
+from .documents import guarded, number, object_of
 from .formats import JSON, Format
-from .plain import rows_of
+from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .times import NEXT, next_starts, pass_points
+from .times import NEXT, POINTS_OR_NEXT, next_starts, pass_points
 from .tracks import OWN, is_beats, lines_of
-from .vocabulary import MISSING, is_number
+from .vocabulary import MEDIA, MISSING, is_number
 
 _PAIR = re.compile(r"^start(\.\d+)?$")
 
@@ -35,14 +36,12 @@ def read_wide(source: Source) -> TextRows:
     """
     table = ColumnTable.read(source)
     file = table.need("FileID", "file", "filename", "recording")
-    damaged = [i for i, name in enumerate(table.columns[file]) if name.startswith("#")]
-    recording = list(table.columns[file])
-    for i in damaged:
-        recording[i] = f"{recording[i]} (line {table.lines[i]})"
-    if damaged:
-        told, line = quoted(table.columns[file][damaged[0]]), table.lines[damaged[0]]
+    damaged = {line: name for name, line in zip(table.columns[file], table.lines) if name.startswith("#")}
+    for line, name in [*damaged.items()][:1]:
         lost = f"{counted(len(damaged), 'recording')} lost their names to a spreadsheet"
-        source.note(f"{lost} ({told}, first in line {line}); each is called by its line")
+        source.note(f"{lost} ({quoted(name)}, first in line {line}); each is called by its line")
+    called = zip(table.columns[file], table.lines)
+    table.columns[file] = [f"{name} (line {line})" if line in damaged else name for name, line in called]
     starts = [name for name in table.names if _PAIR.match(name.lower())]
     ends = [table.need("end" + name[len("start") :]) for name in starts]
     onset, offset = (np.column_stack([table.numbers(name) for name in each]) for each in (starts, ends))
@@ -51,13 +50,17 @@ def read_wide(source: Source) -> TextRows:
     used[:, 0] |= ~used.any(axis=1)  # nothing there, which a row says
     row, column = np.nonzero(used)
     person, length = table.find("annotator"), table.find("audio_length", "duration", "recording_length")
-    table.columns[file], both = recording, (f"{starts[0]}, ...", f"{ends[0]}, ...")
-    held = table.taken(row)
-    columns = {name: held.columns[name] for name in (file, person, length) if name}
-    columns |= dict(zip(both, (onset[row, column], offset[row, column])))
+    held, both = table.taken(row), (f"{starts[0]}, ...", f"{ends[0]}, ...")
     roles = {"recording": file, "annotator": person, "recording_length": length, "onset": both[0], "offset": both[1]}
-    source.columns = {**{role: name for role, name in roles.items() if name}, **source.columns}
-    return rows_of(ColumnTable(source, list(columns), list(columns.values()), held.lines), exact=True)
+    held.columns |= dict(zip(both, (onset[row, column], offset[row, column])))
+    return _by_role(source, {role: name for role, name in roles.items() if name}, held.columns, held.lines)
+
+
+def _by_role(source: Source, roles: dict[str, str], columns: dict[str, Any], lines: Sequence[int]) -> TextRows:
+    """The rows of the columns that play these roles."""
+    source.columns = {**roles, **source.columns}
+    names = list(roles.values())
+    return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), EXACT)
 
 
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
@@ -79,8 +82,7 @@ def read_charades(source: Source) -> TextRows:
             found.append((name, "", "", "", seconds, line))
     *columns, lines = map(list, zip(*found)) if found else ([] for _ in range(6))
     names = {"recording": video, "onset": "start", "offset": "end", "label": actions, "recording_length": length}
-    source.columns = {**names, **source.columns}
-    return rows_of(ColumnTable(source, list(names.values()), columns, lines), exact=True)
+    return _by_role(source, names, dict(zip(names.values(), columns)), lines)
 
 
 _STATUS = ("Status", "Behavior type", "Type")
@@ -89,21 +91,14 @@ _LENGTHS = ("Media duration (s)", "Total length", "Observation duration")
 
 def _names_at(rows: Sequence[Sequence[str]]) -> int | None:
     """Which row names the columns: a time, a behaviour and whether it starts or stops; others may stand before it."""
-    for k, row in enumerate(rows):
-        names = [name.strip() for name in row]
-        if column_of(names, "Time") and column_of(names, "Behavior") and column_of(names, *_STATUS):
-            return k
-    return None
+    wanted = (("Time",), ("Behavior",), _STATUS)
+    return next((k for k, row in enumerate(rows) if all(column_of(row, *names) for names in wanted)), None)
 
 
 def sniff_states(source: Source) -> bool:
     """Rows of START, STOP and POINT below the names Time, Behavior and Status."""
-    first = source.head[0].lower() if source.head else ""
-    if "observation" not in first and "behavior" not in first:
-        return False
-    return _names_at([line.split(source.delimiter) for line in source.head]) is not None and any(
-        word in source.text for word in ("START", "STOP", "POINT")
-    )
+    at = _names_at([line.split(source.delimiter) for line in source.head])
+    return at is not None and any(word in source.text for word in ("START", "STOP", "POINT"))
 
 
 def read_states(source: Source) -> TextRows:
@@ -120,18 +115,16 @@ def read_states(source: Source) -> TextRows:
     recording = [value.strip() for value in table.columns[observation]] if observation else [own] * len(table)
     modifiers = [table.columns[name] for name in table.names if name.lower().startswith("modifier")]
     subject = table.columns[column_of(names, "Subject") or table.need("Behavior")]
-    data: dict[str, Any] = {"recording": recording, "onset": table.numbers(table.need("Time")),
-                            "label": table.columns[table.need("Behavior")], "subject": subject}  # fmt: skip
+    onset, label = table.numbers(table.need("Time")), table.columns[table.need("Behavior")]
+    data = {"recording": recording, "onset": onset, "label": label, "subject": subject}
     length = table.find(*_LENGTHS)
-    known = {}
-    if length and not any(";" in value for value in table.columns[length]):
-        known = {n: float(v) for n, v in zip(recording, table.numbers(length)) if np.isfinite(v) and v > 0}
+    stated = table.numbers(length) if length and not any(";" in text for text in table.columns[length]) else onset[:0]
+    known = {name: float(value) for name, value in zip(recording, stated) if np.isfinite(value) and value > 0}
     turns = [value.strip().upper() for value in table.columns[status]]
     found = _paired(source, data, turns, modifiers, table.lines, known)
-    which = observation or ("Observation id above the table" if "observation id" in told else "the file's name")
-    known_ = f"recording_length = {length}" if found.lengths else ""
-    found.say(which, "Behavior", "time = Time of START to STOP in seconds", known_)
-    return found
+    which = observation or ("Observation id above the table" if "observation id" in told else OWN)
+    lasting = f"recording_length = {length}" if found.lengths else ""
+    return found.say(which, "Behavior", "time = Time of START to STOP in seconds", lasting)
 
 
 def _paired(
@@ -145,12 +138,11 @@ def _paired(
     """The states that START and STOP rows make; a START without a STOP, or the reverse, is a broken row."""
     keys = list(zip(data["recording"], data["subject"], data["label"], *modifiers))
     rows = TextRows(source, data, places, empty=list(dict.fromkeys(data["recording"])), lengths=dict(lengths))
-    order = np.lexsort((np.arange(len(keys)), data["onset"])).tolist()
-    opened: dict[Any, int] = {}
     offset, use = np.full(len(keys), np.nan), np.zeros(len(keys), dtype=bool)
-    stops = set()
     points = np.array([word.startswith("POINT") for word in status], dtype=bool)
-    for i in order:
+    opened: dict[Any, int] = {}
+    stops = rows.merged["stops"] = set()
+    for i in np.argsort(data["onset"], kind="stable").tolist():
         key, word = keys[i], status[i]
         if word == "START" and key not in opened:
             opened[key] = i
@@ -170,10 +162,8 @@ def _paired(
         way = "; --open-end recording lets it last as long as its recording" if length > data["onset"][i] else ""
         source.fail(places[i], "", f"START of {key[2]!r} without a STOP{way}; --on-error skip leaves it out")
     rows.data["offset"] = offset
-    rows.merged["stops"] = stops
     if points.any():
-        gone = pass_points(rows, points)
-        use = (use | points)[~gone]
+        use = (use | points)[~pass_points(rows, points)]
     rows.keep(use)
     return rows.checked(lengths)
 
@@ -198,9 +188,8 @@ def read_project(source: Source) -> TextRows:
             running ^= {key}
             about = (name, number(event[0]), str(event[2]), str(event[1]))
             events.append((*about, status, key[2], f"observation {name}, event {k + 1}"))
-    *columns, turns, modifiers, places = ([each[k] for each in events] for k in range(7))
-    data: dict[str, Any] = dict(zip(("recording", "onset", "label", "subject"), columns))
-    data["onset"] = np.array(data["onset"], dtype=np.float64)
+    name, onset, label, subject, turns, modifiers, places = ([each[k] for each in events] for k in range(7))
+    data = {"recording": name, "onset": np.array(onset, dtype=np.float64), "label": label, "subject": subject}
     source.n_rows = len(places)
     rows = _paired(source, data, turns, [modifiers], places, lengths)
     rows.empty = list(dict.fromkeys([*rows.empty, *lengths]))
@@ -215,34 +204,31 @@ _MOMENT = re.compile(
 
 def read_seizures(source: Source) -> TextRows:
     """The seizures of CHB-MIT's summaries (seconds) and Siena's lists (times of day); files without one are empty."""
-    moments: dict[str, Any] = {}
-    rows, name, begun = TextRows.start(source), "", 0
+    rows, name, begun, start = TextRows.start(source), "", 0, np.nan
     lengths: dict[str, float] = {}
     clock: dict[str, float] = {}
     for line, text in source.lines():
         words = text.strip()
         if match := _FILE.match(words):
-            name, moments = match[1], {}
+            name, start = match[1], np.nan
             rows.empty.append(name)
         if not (match := _MOMENT.match(words)) or not name:
             continue
-        kind, which, told = (match[1] or "seizure").lower(), match[2].lower(), match[3].strip()
+        own, which, told = (match[1] or "").lower() in ("file", "registration"), match[2].lower(), match[3].strip()
         seconds = re.match(r"^(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)\b", told)
         parts = re.search(r"(\d{1,2})[.:](\d{2})[.:](\d{2})", told)
         day = int(parts[1]) * 3600 + int(parts[2]) * 60 + float(parts[3]) if parts else np.nan
         at = float(seconds[1]) if seconds else (day - clock.get(name, day)) % 86400
-        if kind in ("file", "registration"):
-            if which == "start":
-                clock[name] = day
-            elif at > 0:
-                lengths[name] = at
-            continue
-        if at != at and told.lower() not in MISSING:
+        if own and which == "start":
+            clock[name] = day
+        elif own:
+            lengths |= {name: at} if at > 0 else {}
+        elif at != at and told.lower() not in MISSING:
             source.fail(line, f"{which} time", f"{quoted(told)} is no time")
-        moments[which] = at
-        begun = line if which == "start" else begun
-        if which == "end":
-            rows.add(begun, name, moments.get("start", np.nan), at, source.label or "seizure")
+        if not own and which == "start":
+            start, begun = at, line
+        elif not own:
+            rows.add(begun, name, start, at, source.label or "seizure")
     source.unit_known, rows.empty = True, list(dict.fromkeys(rows.empty))
     rows.finish().checked(lengths)
     rows.reading = f"recording = File name ({rows.n_recordings}), label = 'seizure', time = start to end"
@@ -253,14 +239,14 @@ def read_soccernet(source: Source) -> TextRows:
     """The moments of each half, which are recordings of their own; they have no length."""
     document = object_of(source, "SoccerNet")
     game = str(document.get("UrlLocal") or source.path.parent.name).strip("/")
-    rows = started(source, "team")
+    rows = TextRows.start(source, "team")
     for k, item in enumerate(document["annotations"]):
         half, _, clock = str(item["gameTime"]).partition(" - ")
         minutes, _, seconds = clock.partition(":")
         at = number(item.get("position")) / 1000 if "position" in item else number(minutes) * 60 + number(seconds)
-        met(rows, f"annotation {k + 1}", f"{game}/{half}", (at, at), item.get("label"), str(item.get("team", "")))
+        rows.add(f"annotation {k + 1}", f"{game}/{half}", at, at, item.get("label"), str(item.get("team", "")))
     source.unit_known = True
-    return ended(rows, {}).say("UrlLocal/half", "label", "time = position in ms")
+    return rows.finish().checked({}).say("UrlLocal/half", "label", "time = position in ms")
 
 
 _APART = re.compile(r"[,;\t]|\s+")
@@ -283,10 +269,7 @@ def read_starts(source: Source) -> TextRows:
     onset = table.numbers("time")
     following = source.columns.get("offset") == NEXT
     if not following and source.point_length is None and source.on_error != "collect":
-        raise source.error(
-            "its lines are times without ends: --point-length 0.2 if they are points, each an event of "
-            "0.2 s around it; --columns offset=@next if each lasts until the next begins"
-        )
+        raise source.error(f"its lines are times without ends: {POINTS_OR_NEXT}")
     offset = next_starts(onset, [0] * len(onset)) if following else onset.copy()
     label = [text.strip() or source.label or "event" for text in table.columns["label"]]
     rows = TextRows.of(source, table.lines, source.stem(r"\.txt$", r"\.lab$", r"\.beats$"), onset, offset, label)
@@ -334,7 +317,54 @@ def read_frames(source: Source) -> TextRows:
     return rows.checked().say(OWN, "the words", f"time = frames at {source.columns.get('rate')} a second")
 
 
+_PATH = re.compile(r"(?:[^,;\t]*[/\\])?([^,;\t/\\]+)[/\\][^,;\t/\\]+")
+
+
+def read_paths(source: Source) -> TextRows:
+    """The sounds of a list, below its name, labelled as a whole by their folders, if that is what folders are."""
+    if source.columns.get("label") != "@folder":
+        told = "lists sounds in folders and no labels: --columns label=@folder if the folders' names are the classes"
+        if source.on_error != "collect":
+            raise source.error(told)
+        source.note(told, kind="unknown columns")
+    found = [(line, match) for line, text in source.lines() if (match := _PATH.fullmatch(text))]
+    nothing, label = np.full(len(found), np.nan), [match[1] for _, match in found]
+    places, names = [line for line, _ in found], [match[0] for _, match in found]
+    rows = TextRows.of(source, places, names, nothing, nothing, label, present=np.ones(len(found)))
+    return rows.checked().say("the paths", "the folders")
+
+
+_VIA = re.compile(r"^# ?(CSV_HEADER|ATTRIBUTE)S? = (.*?)[,\s]*$", re.MULTILINE)
+
+
+def read_via(source: Source) -> TextRows:
+    """The segments, with their times in two columns or one cell, called by their only attribute or the one told."""
+    told = dict(_VIA.findall(source.text))
+    source.text = re.sub(r"(?m)^#.*$", "", source.text)
+    names = [name.strip() for name in told["CSV_HEADER"].split(",")]
+    table = ColumnTable.read(source, names=names, delimiter=",")
+    about, known = list(map(json.loads, table.columns["metadata"])), json.loads(told.get("ATTRIBUTE", "{}"))
+    attributes = []
+    for key in dict.fromkeys(key for each in about for key in each):
+        own = known.get(key, key)
+        name, options = (own["aname"], own.get("options", {})) if isinstance(own, dict) else (own, {})
+        table.columns[name] = [str(options.get(each.get(key), each.get(key, ""))) for each in about]
+        attributes.append(name)
+    label = source.columns.get("label", attributes[0] if len(attributes) == 1 else "")
+    if label not in attributes:
+        ways = " or ".join(f"--columns {shlex.quote(f'label={name}')}" for name in attributes)
+        raise source.error(f"its segments have {len(attributes)} attributes; call them by one: {ways}")
+    for k, time in ((0, "start"), (-1, "end")):
+        spans = map(json.loads, table.columns.get("temporal_coordinates", ()))
+        table.columns[time] = [str(span[k]) for span in spans] or table.columns[f"temporal_segment_{time}"]
+    table.columns["file_list"] = [json.loads(text)[0] for text in table.columns["file_list"]]
+    roles = {"recording": "file_list", "onset": "start", "offset": "end", "label": label}
+    return _by_role(source, roles, table.columns, table.lines)
+
+
 PROJECTS = (
+    Format("via", "VIA's temporal segments (CSV_HEADER = metadata_id, file_list, ..., metadata)",
+           ("# CSV_HEADER = ", "temporal_", "file_list"), guarded("a CSV of VIA", read_via), mark="^# ?"),
     Format("soccernet", "SoccerNet labels (gameTime, position, label): points", ('"gameTime"', '"annotations"'),
            guarded("SoccerNet", read_soccernet), mark=JSON),
     Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
@@ -350,9 +380,17 @@ def _is_summary(source: Source) -> bool:
 
 STATES = (
     Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", _is_summary, read_seizures),
-    Format("boris-events", "BORIS events (Time, Behavior, Status: START, STOP, POINT)", sniff_states, read_states),
+    Format(
+        "boris-events",
+        "BORIS events (Time, Behavior, Status: START, STOP, POINT)",
+        sniff_states,
+        read_states,
+        mark="observation|behavior",
+    ),
 )
 BARE = (
+    Format("paths", "list of sounds in folders that are their classes", lambda s: len(s.head) > 1 and all(
+           _PATH.fullmatch(text) and MEDIA.search(text) for text in s.head[1:]), read_paths, mark=r"^[^,;\t]+$"),
     Format("starts", "times without ends: points, or segments until the next (SALAMI, beats)", sniff_starts,
            read_starts),
     Format("frames", "frames: a label for each, or first-last and a label (50Salads, Breakfast)", sniff_frames,

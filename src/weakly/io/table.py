@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -46,32 +47,23 @@ class TextRows:
     aliases: dict[str, str] = field(default_factory=dict)  # the file's name of a column: ours
 
     @classmethod
-    def of(
-        cls,
-        source: Source,
-        places: Sequence[int | str],
-        recording: Any,
-        onset: Any,
-        offset: Any,
-        label: Any,
-        **more: Any,
-    ) -> TextRows:
-        """Rows from columns; one recording or label for all may be given as a text, and without rows it is empty."""
-        own = isinstance(recording, str)
-        names = [recording] * len(places) if own else recording
-        labels = [label] * len(places) if isinstance(label, str) else label
-        data = {"recording": names, "onset": onset, "offset": offset, "label": labels, **more}
-        return cls(source, data, places, empty=[recording] if own and not len(places) else [])
+    def of(cls, source: Source, places: Sequence[int | str], *columns: Any, **more: Any) -> TextRows:
+        """Rows from their recordings, onsets, offsets and labels, and more columns; one recording or label may be a
+        text, which is that of all, and without rows the recording is empty."""
+        data = dict(zip(("recording", "onset", "offset", "label"), columns)) | more
+        empty = [columns[0]] if isinstance(columns[0], str) and not len(places) else []
+        same = {name: [values] * len(places) for name, values in data.items() if isinstance(values, str)}
+        return cls(source, data | same, places, empty=empty)
 
     @classmethod
     def start(cls, source: Source, *more: str) -> TextRows:
         """No rows yet: recording, onset, offset, label and more columns, for a reader that meets rows one by one."""
         return cls(source, {name: [] for name in ("recording", "onset", "offset", "label", *more)}, [])
 
-    def add(self, place: int | str, *values: Any) -> None:
-        """One row, its values in the order of the columns."""
-        for column, value in zip(self.data.values(), values, strict=True):
-            column.append(value)
+    def add(self, place: int | str, *values: Any, **more: Any) -> None:
+        """One row, its values in the order of the columns, ``more`` by name; what is not said is empty."""
+        for k, (name, column) in enumerate(self.data.items()):
+            column.append(values[k] if k < len(values) else more.get(name, np.nan if name in NUMBERS else ""))
         self.places.append(place)  # type: ignore[attr-defined]
 
     def finish(self) -> TextRows:
@@ -79,6 +71,7 @@ class TextRows:
         if self.source.n_rows is None:
             self.source.n_rows = len({*self.places, *(place for place, _, _ in self.source.problems)})
         self.data |= {name: np.array(self.data[name], np.float64) for name in NUMBERS & self.data.keys()}
+        self.data["label"] = ["" if label is None else str(label) for label in self.data["label"]]
         return self
 
     def __len__(self) -> int:
@@ -103,21 +96,15 @@ class TextRows:
         counts = {"events": len(used), "empty": len(blank), "skipped": len(skipped), "merged": len(merged)}
         return {"rows": sum(counts.values()) if total is None else total, **counts}
 
-    @property
-    def n_places(self) -> int:
-        """How many rows of the file have become rows here."""
-        return len(self.places if isinstance(self.places, range) else set(self.places))
-
     def keep(self, mask: NDArray[np.bool_], *, why: str = "") -> None:
         """Only the rows of the mask stay; ``why`` is the reason for which the others are passed over."""
         if mask.all():
             return
         if why:
-            self.merged.setdefault(why, set()).update(self.places[i] for i in np.flatnonzero(~mask).tolist())
-        kept = np.flatnonzero(mask).tolist()
+            self.merged.setdefault(why, set()).update(compress(self.places, ~mask))
         for name, values in self.data.items():
-            self.data[name] = values[mask] if isinstance(values, np.ndarray) else [values[i] for i in kept]
-        self.places = [self.places[i] for i in kept]
+            self.data[name] = values[mask] if isinstance(values, np.ndarray) else list(compress(values, mask))
+        self.places = list(compress(self.places, mask))
 
     def called(self, name: str) -> None:
         """Give all rows one recording."""
@@ -127,9 +114,8 @@ class TextRows:
 
     def nothing_in(self, mask: NDArray[np.bool_]) -> None:
         """The rows of the mask say that their recordings were annotated and hold nothing."""
-        gone = np.flatnonzero(mask).tolist()
-        self.empty += [self.data["recording"][i] for i in gone]
-        self.blank |= {self.places[i] for i in gone}
+        self.empty += compress(self.data["recording"], mask)
+        self.blank |= {*compress(self.places, mask)}
         self.keep(~mask)
 
     def checked(self, lengths: Mapping[str, float] | None = None) -> TextRows:
@@ -143,20 +129,21 @@ class TextRows:
         if not self.weak:
             self._mended(onset, offset)
         self.data["onset"], self.data["offset"] = onset, offset
-        if self.weak:
-            wrong = (~(np.isnan(onset) & np.isnan(offset))) & ~(np.isfinite(onset) & np.isfinite(offset))
-        else:
-            wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        wrong = ~(np.isfinite(onset) & np.isfinite(offset))
+        wrong &= ~(np.isnan(onset) & np.isnan(offset)) if self.weak else True
         open_ = wrong & np.isfinite(onset) & (onset >= 0) & np.isnan(offset) & (not self.weak)
         collect = source.on_error == "collect"
         told = any(self.length_of(self.data["recording"][i]) > onset[i] for i in np.flatnonzero(open_).tolist())
         lasting = "; open_end='recording' (--open-end recording) lets it last as long as its recording" if told else ""
+        ended = next((name for name, ours in self.aliases.items() if ours == "offset"), "")
+        early = ended and (offset < onset).sum() > 0.5 * len(onset)
+        swapped = f"; --columns length={ended} if these are lengths" if early else ""
         problems = (
             (open_, "offset", "has no end", lasting),
             (wrong & ~open_, "onset", "has a time that is not a number", ""),
             (~wrong & (onset < 0) & (offset <= 0), "offset", "ends before 0", ""),
             (~wrong & (onset < 0), "onset", "starts before 0", "; on_error='clip' (--on-error clip) cuts it there"),
-            (~wrong & (offset < onset), "offset", "ends before it starts", self._as_lengths(offset < onset)),
+            (~wrong & (offset < onset), "offset", "ends before it starts", swapped),
             (~wrong & (offset == onset), "offset", "has no length (a point?)", _POINT),
         )
         bad = np.zeros(len(onset), dtype=bool)
@@ -167,9 +154,13 @@ class TextRows:
             bad |= mask
         if bad.any():
             # The recording was listened to even if its row is broken.
-            self.empty += [name for name, out in zip(self.data["recording"], bad) if out and name]
+            self.empty += filter(None, compress(self.data["recording"], bad))
             self.keep(~bad)
-        self._named()
+        if "" in self.data["recording"]:
+            named = np.array([bool(name.strip()) for name in self.data["recording"]], dtype=bool)
+            for place in compress(self.places, ~named):
+                source.fail(place, "recording", "the row names no recording")
+            self.keep(named)
         if lengths is not None:
             self.lengths = {}
             self._take_lengths({n: v for n, v in lengths.items() if np.isfinite(v) and v > 0})
@@ -180,28 +171,20 @@ class TextRows:
 
         Where late events are to be cut, they are cut at the stated length.
         """
-        last: dict[str, float] = {}
+        last = dict.fromkeys(lengths, 0.0)
         for name, offset in zip(self.data["recording"], self.data["offset"].tolist()) if lengths else ():
-            if offset > last.get(name, 0.0):
+            if offset > last.get(name, np.inf):
                 last[name] = offset
-        late = {n: last.get(n, 0.0) - length for n, length in lengths.items() if last.get(n, 0.0) > length * (1 + 1e-9)}
+        late = {n: last[n] - length for n, length in lengths.items() if last[n] > length * (1 + 1e-9)}
         clip = self.source.on_error.endswith("clip")  # the events will be cut there
         self.lengths.update({n: length for n, length in lengths.items() if clip or n not in late})
         if late and not clip:
-            first = quoted(next(iter(late)), most=60)
-            self.source.note(
-                f"the stated length of {len(late)} recordings (first {first}) ends before "
-                f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
-                "on_error='clip' (--on-error clip) keeps it and cuts the events there",
-                kind="past the end",
+            told = (
+                f"the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) ends before "
             )
-
-    def _as_lengths(self, early: NDArray[np.bool_]) -> str:
-        """What to say where most ends are before their starts: they may be lengths."""
-        ended = next((name for name, ours in self.aliases.items() if ours == "offset"), "")
-        if not ended or early.sum() <= 0.5 * len(early):
-            return ""
-        return f"; --columns length={ended} if these are lengths"
+            told += f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+            told += "on_error='clip' (--on-error clip) keeps it and cuts the events there"
+            self.source.note(told, kind="past the end")
 
     def length_of(self, name: str) -> float:
         """How long a recording is, as the file or the caller says; NaN where nobody does."""
@@ -212,9 +195,7 @@ class TextRows:
     def _mended(self, onset: NDArray[np.float64], offset: NDArray[np.float64]) -> None:
         """Make events of points, of open ends and of starts before 0, where the caller asked for it."""
         source = self.source
-        with np.errstate(invalid="ignore"):
-            points = np.isfinite(onset) & (offset == onset)
-            early = (onset < 0) & (offset > 0)
+        points, early = np.isfinite(onset) & (offset == onset), (onset < 0) & (offset > 0)
         if source.point_length is not None and points.any():
             half = source.point_length / 2
             offset[points], onset[points] = np.round(onset[points] + half, 9), np.round(onset[points] - half, 9)
@@ -223,25 +204,15 @@ class TextRows:
             told = f", {int(cut.sum())} of them cut at 0" if cut.any() else ""
             made = f"{counted(int(points.sum()), 'point')} made events of {source.point_length:g} s around them"
             source.note(f"{made}{told}")
-        if source.open_end == "recording":
-            ends = np.isfinite(onset) & np.isnan(offset)
-            for i in np.flatnonzero(ends).tolist():
-                offset[i] = self.length_of(self.data["recording"][i])
+        ends = np.isfinite(onset) & np.isnan(offset)
+        if source.open_end == "recording" and ends.any():
+            offset[ends] = [self.length_of(self.data["recording"][i]) for i in np.flatnonzero(ends).tolist()]
             ends &= np.isfinite(offset)
             if ends.any():
-                words = f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings"
-                source.note(words)
+                source.note(f"{counted(int(ends.sum()), 'event')} without an end last as long as their recordings")
         if source.on_error.endswith("clip") and early.any():
             onset[early] = 0.0
             source.note(f"{counted(int(early.sum()), 'event')} that started before 0 cut there")
-
-    def _named(self) -> None:
-        """Only the rows that say which recording they belong to."""
-        if "" in self.data["recording"]:
-            named = np.array([bool(name.strip()) for name in self.data["recording"]], dtype=bool)
-            for i in np.flatnonzero(~named).tolist():
-                self.source.fail(self.places[i], "recording", "the row names no recording")
-            self.keep(named)
 
     @property
     def n_recordings(self) -> int:
@@ -277,14 +248,12 @@ class ColumnTable:
         """The table of a file; its first row names the columns unless the names are given."""
         delimiter = delimiter or source.delimiter
         whole = source.columns_at_once(delimiter, named=names is None)
-        if whole is not None and (names is None or len(whole) == len(names)):
-            source.n_rows = len(whole[0]) - (names is None)
-            if names is not None:
-                return cls(source, names, whole, range(1, len(whole[0]) + 1))
-            first = [column[0].strip() for column in whole]
-            made = cls(source, first, [column[1:] for column in whole], range(2, len(whole[0]) + 1))
-            return made._without(made._named_again())
-        return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
+        if whole is None or (names is not None and len(whole) != len(names)):
+            return cls.of(source, names, source.chunks(delimiter, quotes=quotes))
+        first, lines = int(names is None), range(1, len(whole[0]) + 1)
+        source.n_rows = len(lines) - first
+        made = cls(source, names or [c[0].strip() for c in whole], [c[first:] for c in whole], lines[first:])
+        return made if names else made._without(made._named_again())
 
     @classmethod
     def of(
@@ -318,19 +287,15 @@ class ColumnTable:
 
     def _named_again(self) -> set[int]:
         """The rows that repeat the names of the columns, which are broken: two files were joined."""
-        columns = list(self.columns.items())
         odd = [name for name in self.names if is_number(name)]
         if odd and not len(self):
             raise self.source.error(f"its only line holds the number {quoted(odd[0])} among the names")
-        if columns[0][0] not in columns[0][1]:
-            return set()
-        again = {
-            i for i, value in enumerate(columns[0][1])
-            if value == columns[0][0] and all(values[i].strip() == name for name, values in columns)
-        }  # fmt: skip
-        for i in sorted(again):
+        first, values = next(iter(self.columns.items()))
+        same = [i for i, value in enumerate(values) if value == first] if first in values else []
+        again = [i for i in same if all(own[i].strip() == name for name, own in self.columns.items())]
+        for i in again:
             self.source.fail(self.lines[i], "", "repeats the names of the columns; were two files joined here?")
-        return again
+        return set(again)
 
     def _without(self, broken: set[int]) -> ColumnTable:
         if broken:
@@ -379,22 +344,18 @@ class ColumnTable:
     def nothing(self, onset: Any, offset: Any, label: str | None) -> NDArray[np.bool_]:
         """Which rows hold neither times nor a label: recordings that were annotated and are empty."""
         none = np.isnan(onset) & np.isnan(offset)
-        if label is not None:
-            values = self.columns[label]
-            for i in np.flatnonzero(none).tolist():
-                none[i] = str(values[i]).strip().lower() in MISSING
+        values = [] if label is None else self.columns[label]
+        for i in np.flatnonzero(none).tolist() if len(values) else ():
+            none[i] = str(values[i]).strip().lower() in MISSING
         return np.asarray(none)
 
     def others(self, *used: str | None) -> dict[str, Any]:
         """The columns that nobody asked for, as text; one that is called like a column of ours gets another name."""
         found: dict[str, Any] = {}
         for name, values in self.columns.items():
-            if name in used or not name:
-                continue
-            if name == "confidence":
-                found[name] = self.numbers(name)
-            else:
-                found[f"{name}_column" if name in OURS else name] = values
+            if name and name not in used:
+                ours = f"{name}_column" if name in OURS else name
+                found[ours] = self.numbers(name) if name == "confidence" else values
         return found
 
 
@@ -418,8 +379,8 @@ def _even_rows(
     even: list[list[str]] = []
     kept: list[int] = []
     for row, line in zip(rows, lines):
-        if len(row) > width and (any(map(str.strip, row[width:])) or (width > 2 and len(row) > 2 * width - 2)):
-            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")  # or two rows in one line
+        if any(map(str.strip, row[width:])) or (width > 2 and len(row) > 2 * width - 2):  # or two rows in one line
+            source.fail(line, "", f"has {len(row)} fields where there are {width} columns")
             continue
         if len(row) < width:
             short[first + len(even)] = len(row)
@@ -441,10 +402,8 @@ def short_rows(
         source.fail(lines[i], "", f"is cut short, or has another separator: {told}")
     rest = sorted(short.keys() - broken)
     if rest:
-        words = (
-            f"{counted(len(rest), 'row')} with fewer than {width} fields; those missing at the end are taken as empty"
-        )
-        source.note(f"the first of {words}", line=lines[rest[0]], kind="cut short")
+        words = f"the first of {counted(len(rest), 'row')} with fewer than {width} fields"
+        source.note(f"{words}; those missing at the end are taken as empty", line=lines[rest[0]], kind="cut short")
     return broken
 
 
@@ -463,16 +422,14 @@ def several_labels(values: Sequence[str], name: str) -> list[list[str]] | None:
     alone = {value.strip() for value in set(values) if "," not in value}
     plural = bool(re.search(r"(labels|tags|classes|categories|species_list|events|codes)$", normal(name)[0]))
     for value in set(values):
-        text = value.strip()
+        text, parts = value.strip(), value.split(",")
         if match := _LIST.match(text):
             parts = [part.strip().strip("\"'") for part in match[1].split(",")]
-        elif ";" in text or "|" in text:
-            parts = [part.strip() for part in re.split(r"[;|]", text)]
-        elif "," in text and ((plural and ", " not in text) or all(p.strip() in alone for p in text.split(","))):
-            parts = [part.strip() for part in text.split(",")]
-        else:
-            parts = [value]
-        known[value] = [part for part in parts if part] or [""]
+        elif ";" in text or "|" in text or normal(name)[0] == "birds":  # BirdCLEF's codes are words
+            parts = re.split(r"[;| ]" if normal(name)[0] == "birds" else r"[;|]", text)
+        elif len(parts) < 2 or not ((plural and ", " not in text) or all(part.strip() in alone for part in parts)):
+            parts = []
+        known[value] = ([part.strip() for part in parts if part.strip()] or [""]) if parts else [value or ""]
     return [known[value] for value in values] if any(known[v] != [v] for v in known if v) else None
 
 

@@ -41,10 +41,6 @@ class Roles:
     asked: list[str] = field(default_factory=list)  # columns that hold answers and may be something else
     sided: bool = False  # they go with the class, and are probably something else
 
-    def get(self, role: str) -> str | None:
-        """The column of a role."""
-        return self.names.get(role)
-
     def unit(self, role: str) -> str:
         """The unit that the name of the role's column tells."""
         return normal(self.names[role])[1] if role in self.names else ""
@@ -67,6 +63,11 @@ def are_even(length: Any) -> bool:
     return bool((rounded == np.median(rounded)).mean() > 0.9)
 
 
+def is_counted(unit: str) -> bool:
+    """Whether a unit is samples or frames, of which a second has nobody knows how many."""
+    return UNITS.get(unit, 1.0) != UNITS.get(unit, 1.0)
+
+
 def special(role: str, value: str) -> bool:
     """Whether what was said of a role is no column's name: ``@file``, a rate, a length."""
     known = {"rate": rate_of, "length": span_of}.get(role)
@@ -77,37 +78,29 @@ def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: di
     """Take the columns of starts, ends and lengths out of the free ones."""
 
     def choose(role: str) -> str | None:
-        unit = normal(found.names["onset"])[1] if "onset" in found.names else ""
-        counted = unit in UNITS and UNITS[unit] != UNITS[unit]
-        for name in sorted(
-            suited(free, role), key=lambda n: counted and UNITS.get(normal(n)[1], 0.0) == UNITS.get(normal(n)[1], 0.0)
-        ):
-            if kinds[name] in ("number", "clock", "date", "") or len(suited(free, role)) == 1:
-                return name
-        return None
+        names = suited(free, role)
+        if is_counted(found.unit("onset")):  # of a start in samples the end is in samples
+            names.sort(key=lambda name: not is_counted(normal(name)[1]))
+        return next((n for n in names if kinds[n] in ("number", "clock", "date", "") or len(names) == 1), None)
+
+    def take(role: str, name: str | None) -> None:
+        if name is not None:
+            found.names[role] = name
+            free.remove(name)
 
     if "onset" not in found.names:
         name = choose("onset")
         _refuse_parts(found, free, name)
         if name is None and "offset" not in found.names and choose("length") is not None:
             name = choose("offset")  # OFFSET and DURATION: the offset into the file
-        if name is not None:
-            found.names["onset"] = name
-            free.remove(name)
-    if "offset" not in found.names and "length" not in given:
-        name = choose("offset")
-        if name is not None and "onset" in found.names:
-            # seconds beside samples: of a start in seconds the end is not in samples
-            found.names["offset"] = name
-            free.remove(name)
-    if "length" not in found.names:
-        name = choose("length")
-        if name is not None:
-            if "offset" not in found.names:
-                found.names["length"] = name
-                free.remove(name)
-            else:
-                _whose_length(found, name, free)
+        take("onset", name)
+    if "onset" in found.names and "offset" not in found.names and "length" not in given:
+        take("offset", choose("offset"))
+    length = choose("length") if "length" not in found.names else None
+    if "offset" not in found.names:
+        take("length", length)
+    elif length is not None:
+        _whose_length(found, length, free)
 
 
 def _refuse_parts(found: Roles, free: list[str], onset: str | None) -> None:
@@ -133,9 +126,8 @@ def _whose_length(found: Roles, name: str, free: list[str]) -> None:
     except ValueError:
         return
     free.remove(name)
-    if "recording_length" in found.names or not len(d) or np.allclose(b - a, d, atol=1e-3, equal_nan=True):
-        return
-    if (d >= b - 1e-6).all():
+    own = not len(d) or np.allclose(b - a, d, atol=1e-3, equal_nan=True)
+    if not own and "recording_length" not in found.names and (d >= b - 1e-6).all():
         found.names["recording_length"] = name
 
 
@@ -148,6 +140,10 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
     nothing = np.full(len(table), np.nan)
     fixed = span_of(names["length"]) if "length" in names and names["length"] not in table.columns else None
     if "onset" not in names:
+        if "offset" in names and fixed is not None:  # of windows that are all as long, the end
+            offset = table.numbers(names["offset"])
+            source.unit_known = True
+            return np.round(offset - fixed, 9), offset, f"{fixed:g} s that end at {names['offset']}"
         if "epoch" not in names or fixed is None:
             return nothing, nothing.copy(), ""
         onset = table.numbers(names["epoch"])
@@ -156,41 +152,36 @@ def times_of(table: ColumnTable, roles: Roles, recording: list[str], *, mne: boo
         source.note(f"{quoted(names['epoch'])} {first:g} begins at 0 s and each lasts {fixed:g} s")
         onset = scaled(onset - first, fixed)
         return onset, ending(onset, np.full(len(onset), fixed)), "epochs"
-    end = "offset" if "offset" in names else "length" if "length" in names else None
-    ended = end is not None and names[end] in table.columns
-    columns = ("onset", end) if ended else ("onset",)
-    if ended and end is not None and not isinstance(table.columns[names[end]], np.ndarray):
-        ends = table.columns[names[end]]
-        if any(value.strip().lower() in _OPEN for value in set(ends)):
-            table.columns[names[end]] = ["" if value.strip().lower() in _OPEN else value for value in ends]
-    kinds = {role: kind_of(table.columns[names[role]]) for role in columns}  # type: ignore[index]
-    units = {role: roles.unit(role) for role in columns}  # type: ignore[arg-type]
+    end = next((role for role in ("offset", "length") if role in names), "")
+    end = end if names.get(end) in table.columns else ""
+    columns = ("onset", end) if end else ("onset",)
+    ends = table.columns[names[end]] if end else []
+    if not isinstance(ends, np.ndarray) and any(value.strip().lower() in _OPEN for value in set(ends)):
+        table.columns[names[end]] = ["" if value.strip().lower() in _OPEN else value for value in ends]
+    kinds = {role: kind_of(table.columns[names[role]]) for role in columns}
+    units = {role: roles.unit(role) for role in columns}
     source.unit_known = bool(any(units.values()) or "rate" in source.columns or {"date", "clock"} & {*kinds.values()})
     if "date" in kinds.values():
-        onset, offset = _dated(table, roles, recording, end if ended else None, kinds, mne=mne)
+        onset, offset = _dated(table, roles, recording, end, kinds, mne=mne)
         unit = "dates"
     else:
-        scales: dict[Any, Any] = {role: UNITS.get(unit, 1.0) for role, unit in units.items()}
-        if "rate" in source.columns:  # told, whatever the names say
-            scales = dict.fromkeys(scales, np.nan)
-        if any(scale != scale for scale in scales.values()):
-            rate = _rate(table, roles)
-            scales = {role: 1 / rate if scale != scale else scale for role, scale in scales.items()}
-        onset = scaled(table.numbers(names["onset"]), scales["onset"])
-        offset = scaled(table.numbers(names[end]), scales[end]) if ended and end is not None else nothing
-        if ended and end == "length":
-            offset = ending(onset, offset)
+        told = "rate" in source.columns  # whatever the names say
+        rate = _rate(table, roles) if told or any(map(is_counted, units.values())) else 1.0
+        scale = {role: 1 / rate if told or is_counted(unit) else UNITS.get(unit, 1.0) for role, unit in units.items()}
+        onset = scaled(table.numbers(names["onset"]), scale["onset"])
+        offset = scaled(table.numbers(names[end]), scale[end]) if end else nothing
+        offset = ending(onset, offset) if end == "length" else offset
         unit = next((u for u in units.values() if u and UNITS[u] != 1.0), "seconds")
-        if "rate" in source.columns:
+        if told:
             unit = f"1/{names['rate']} s" if names["rate"] not in table.columns else "samples"
         elif unit in ("ms", "msec", "millis", "millisecond", "milliseconds"):
             source.note(f"{quoted(names['onset'])} says milliseconds; read as such")
-        elif source.clocks & {names[role] for role in columns}:  # type: ignore[index]
+        elif source.clocks & {names[role] for role in columns}:
             onset, offset, unit = _of_day(source, onset, offset, recording)
             alone = "onset" not in source.columns and len({*recording}) == len(recording) > 1
             if alone and normal(names["onset"])[0] == "time" and end == "length":
-                told = f"{quoted(names['onset'])}, one for each recording, may be the time of day"
-                source.note(f"{told}: --columns onset=@none if so, --columns onset={names['onset']} if not")
+                words = f"{quoted(names['onset'])}, one for each recording, may be the time of day"
+                source.note(f"{words}: --columns onset=@none if so, --columns onset={names['onset']} if not")
     if fixed is not None:
         offset = ending(onset, np.full(len(onset), fixed))
     elif names.get("offset") == NEXT:
@@ -209,10 +200,9 @@ def _of_day(source: Source, onset: Any, offset: Any, recording: list[str]) -> tu
     if told == IN_NAME:
         return (onset - began) % 86400, (offset - began) % 86400, "times of day from the recordings' names"
     if after and began.max() > 0:
-        source.note(
-            f"times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, "
-            f"for names tell when recordings began: --columns origin={IN_NAME} if so, --columns origin={NONE} if not"
-        )
+        words = f"times such as {onset[0] // 3600:02.0f}:{onset[0] // 60 % 60:02.0f} may be times of day, for names "
+        way = f"--columns origin={IN_NAME} if so, --columns origin={NONE} if not"
+        source.note(f"{words}tell when recordings began: {way}")
     return onset, offset, "hh:mm:ss"
 
 
@@ -226,7 +216,7 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
         usual = 60 if normal(names["epoch"])[0].startswith("minute") else 30
         words = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
         raise source.error(f"{words} --columns length={usual}s")
-    if "onset" in names or "epoch" in names:
+    if "onset" in names or "epoch" in names or {"offset", "length"} <= names.keys():
         return False
     if "length" in names and names["length"] in table.columns and "recording_length" not in names:
         names["recording_length"] = names.pop("length")
@@ -256,7 +246,7 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
 
 def _refuse_lengths(table: ColumnTable, roles: Roles) -> None:
     """Refuse lengths of which a recording has several: they are those of events that begin nobody knows when."""
-    length, own = roles.names["recording_length"], roles.get("recording")
+    length, own = roles.names["recording_length"], roles.names.get("recording")
     if own is None or len({*zip(table.columns[own], table.columns[length])}) == len({*table.columns[own]}):
         return
     used = {*roles.names.values(), *roles.parts}
@@ -293,16 +283,20 @@ def _step(onset: Any) -> float:
     return float(steps[0]) if len(steps) and np.allclose(steps, steps[0], rtol=1e-6) else 1.0
 
 
+#: What times without ends may be, and the options that say so.
+POINTS_OR_NEXT = (
+    "--point-length 0.2 if they are points, each an event of 0.2 s around it; "
+    "--columns offset=@next if each lasts until the next begins"
+)
+
+
 def ends_missing(table: ColumnTable, roles: Roles) -> str:
     """What to say of a table of starts: points, or until the next, or all as long, each with its option."""
     onset = table.numbers(roles.names["onset"]) if "onset" in roles.names else np.array([])
     told = f"--columns length={_step(onset):g}s if all are as long"
     if "present" in roles.names or roles.melted:
         return f"no column says where segments end: {told}"
-    return (
-        f"no column says where events end: --point-length 0.2 if they are points, each an event of 0.2 s around it; "
-        f"--columns offset=@next if each lasts until the next begins; {told}"
-    )
+    return f"no column says where events end: {POINTS_OR_NEXT}; {told}"
 
 
 def _rate(table: ColumnTable, roles: Roles) -> Any:
@@ -310,11 +304,9 @@ def _rate(table: ColumnTable, roles: Roles) -> Any:
     name = roles.names.get("rate")
     if name is None:
         unit = roles.unit("onset") or roles.unit("offset") or roles.unit("length")
+        told = f"{quoted(roles.names['onset'])} counts samples or frames; say how many a second has"
         usual = 25 if unit.startswith("frame") else 16000
-        raise table.source.error(
-            f"{quoted(roles.names['onset'])} counts samples or frames; say how many a second has: "
-            f"--columns rate={usual}, or the name of a column that says it"
-        )
+        raise table.source.error(f"{told}: --columns rate={usual}, or the name of a column that says it")
     if name not in table.columns:
         return rate_of(name)
     rate = table.numbers(name)
@@ -324,10 +316,10 @@ def _rate(table: ColumnTable, roles: Roles) -> Any:
     return rate
 
 
-def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kinds: Any, *, mne: bool) -> Any:
+def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: str, kinds: Any, *, mne: bool) -> Any:
     """Seconds into the recording of dates: from a column with its start, its name, or (MNE) the first onset."""
     source, names = table.source, roles.names
-    origin_name = None if source.columns.get("origin") in (IN_NAME, NONE) else roles.get("origin")
+    origin_name = None if source.columns.get("origin") in (IN_NAME, NONE) else roles.names.get("origin")
     moment = dates(texts(table.columns[names["onset"]])) if kinds["onset"] == "date" else table.numbers(names["onset"])
     if origin_name is not None:
         origin = dates(texts(table.columns[origin_name]))
@@ -341,16 +333,13 @@ def _dated(table: ColumnTable, roles: Roles, recording: list[str], end: Any, kin
         known = {name: date_in(name) for name in set(recording)}
         origin = np.array([known[name] for name in recording])
         if np.isnan(origin).any():
-            raise source.error(
-                f"{quoted(names['onset'])} holds dates and nothing says when the recordings began; name "
-                "the column that does (--columns origin=NAME), or give times in seconds"
-            )
+            words = f"{quoted(names['onset'])} holds dates and nothing says when the recordings began"
+            way = "name the column that does (--columns origin=NAME), or give times in seconds"
+            raise source.error(f"{words}; {way}")
     onset = np.round(moment - origin, 6)
-    if end is None:
-        return onset, np.full(len(onset), np.nan)
-    if kinds[end] == "date":
+    if kinds.get(end) == "date":
         return onset, np.round(dates(texts(table.columns[names[end]])) - origin, 6)
-    return onset, ending(onset, table.numbers(names[end]))
+    return onset, ending(onset, table.numbers(names[end])) if end else np.full(len(onset), np.nan)
 
 
 def dates(values: Sequence[Any]) -> NDArray[np.float64]:
@@ -449,14 +438,12 @@ def duration(onset: Any, offset: Any) -> NDArray[np.float64]:
 
 def onsets_of(found: Roles, role: str = "onset", name: str | None = None) -> np.ndarray | None:
     """The numbers of a role's column, or of the one of that name; None where it holds something else."""
-    name = name or found.names.get(role)
-    if name not in found.table.columns:
-        return None
-    values = found.table.columns[name]
-    if isinstance(values, np.ndarray):
-        return values.astype(np.float64) if values.dtype.kind in "fiu" else None
+    values = found.table.columns.get(name or found.names.get(role, ""))
     try:
-        return np.array([value or "nan" for value in values], dtype=object).astype(np.float64)
+        if isinstance(values, np.ndarray):
+            return values.astype(np.float64) if values.dtype.kind in "fiu" else None
+        numbers = None if values is None else np.array([value or "nan" for value in values], dtype=object)
+        return None if numbers is None else numbers.astype(np.float64)
     except ValueError:
         return None
 

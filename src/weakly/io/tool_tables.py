@@ -1,23 +1,17 @@
 """Tables of tools: DCASE and sed_eval, AudioSet, Raven and Kaleidoscope.
 
-DCASE and sed_eval lists are strong (filename, onset, offset, event_label) or weak (filename, event_labels), with or
-without a line of names. A row with empty fields is a clip that was annotated and holds nothing; ``0 0 label`` in a list
-without names (DCASE 2017) says that the label was looked for and not found. Weak lists whose times are those of the
-clip in its video (``abc_30.000_40.000.wav 30.000 40.000 label``) are recognised by their names.
-
-AudioSet: a strong table (segment_id = id_milliseconds, times within the clip), the same with explicit negatives, and a
-weak CSV, whose clips are called like their strong counterparts, ``YTID_milliseconds``, so that the two can be joined.
-
-Raven selection tables, also BirdNET's: ``Begin Time (s)`` counts over a whole sequence of files, so ``File Offset (s)``
-is used where it is there. A table with a line of names and nothing else was annotated and is empty. The recording is
-called as ``Begin File`` says, else by the name of the table (``a.Table.1.selections.txt`` is a); there are no quotes in
-these tables. Kaleidoscope's detections come with what a person made of them.
+DCASE and sed_eval lists are strong or weak, with or without a line of names. A row with empty fields is a clip that was
+annotated and holds nothing; ``0 0 label`` in a list without names (DCASE 2017) says that the label was looked for and
+not found. AudioSet's weak clips are called like their strong counterparts, ``YTID_milliseconds``, so that the two can
+be joined. Of Raven, a table with a line of names and nothing else was annotated and is empty; ``Begin Time (s)`` counts
+over a whole sequence of files, so ``File Offset (s)`` is used where it is there; there are no quotes in these tables.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -29,8 +23,8 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import Format
-from .plain import Dialect, rows_of
+from .formats import EMPTY, Format, answer_losses, columns_of, delimited, losses, plain_fields, save, texts_of
+from .plain import EXACT, Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
@@ -39,6 +33,7 @@ from .vocabulary import TIER, is_answers, is_number, is_vocabulary, normal, numb
 CLIP = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
 _FILE, _ONSET, _OFFSET = ("filename", "file"), ("onset", "event_onset"), ("offset", "event_offset")
 _LABEL = ("event_label",)
+_NAMES, _ROW = ("filename", "onset", "offset", "event_label"), ("recording", "onset", "offset", "label")
 
 
 def clip_length(recording: str) -> float:
@@ -56,17 +51,13 @@ def clip_length(recording: str) -> float:
 
 def _shape(source: Source) -> str:
     """What the columns of a list without names are: letters for text (t) and numbers (n); "" if it is no such list."""
-    shapes = set()
     if any(line.startswith("\\\t") for line in source.head):
         return ""  # an Audacity track with lines of frequencies
-    for line in source.head:
-        fields = [field.strip() for field in line.split(source.delimiter)]
-        shapes.add("".join("n" if is_number(field) else "-" if not field else "t" for field in fields))
-    shapes.discard("t---")
+    rows = [list(map(str.strip, line.split(source.delimiter))) for line in source.head]
+    shapes = {"".join("n" if is_number(field) else "t" if field else "-" for field in row) for row in rows} - {"t---"}
     if len(shapes) > 1:  # an event label may look like a number
-        widths = {len(shape) for shape in shapes}
-        merged = "".join("t" if "t" in column else "n" for column in zip(*shapes)) if len(widths) == 1 else ""
-        shapes = {merged}
+        alike = len(set(map(len, shapes))) == 1
+        shapes = {"".join("t" if "t" in column else "n" for column in zip(*shapes)) if alike else ""}
     return shapes.pop() if shapes else ""
 
 
@@ -80,65 +71,63 @@ def sniff_clips(source: Source) -> bool:
     if _shape(source) != "tnnt":
         return False
     rows = [[field.strip() for field in line.split(source.delimiter)] for line in source.head]
-    told = [(CLIP.search(row[0]), row[1:3]) for row in rows]
-    return all(
-        m and all(map(is_number, times)) and [*map(float, m.groups())] == [*map(float, times)] for m, times in told
-    )
+    told = [(CLIP.search(name), times) for name, *times, _ in rows if all(map(is_number, times))]
+    same = [m is not None and [*map(float, m.groups())] == [*map(float, times)] for m, times in told]
+    return len(same) == len(rows) and all(same)
 
 
 def read_strong(source: Source) -> TextRows:
     """The events of a strong list."""
-    names, width = ["filename", "onset", "offset", "event_label"], len(source.header)
-    names = ["filename", "scene", *names[1:]] if width == 5 else names[: max(width, 3)]
+    width = len(source.header)
+    names = ["filename", "scene", *_NAMES[1:]] if width == 5 else list(_NAMES[: max(width, 3)])
     table = ColumnTable.read(source, names=None if _strong_names(source) else names)
     if "event_label" not in table.columns and first_is_label(source, table.columns[table.names[0]], told=False):
         table.columns["event_label"] = table.columns.pop("filename")
         table.names = list(table.columns)
     known = {column_of(table.names, *words) for words in (_FILE, _ONSET, _OFFSET, _LABEL)}
     more = any(is_answers(table.columns[name]) for name in table.names if name not in known)  # a rater's, perhaps
-    return rows_of(table, exact=not more, sought=True)
+    return rows_of(table, Dialect(exact=not more, sought=True))
 
 
 def write_strong(events: Events, path: Path) -> list[str]:
     """The events under the names filename, onset, offset, event_label; empty recordings as rows of empty fields."""
-    titles = {"filename": "recording", "onset": "onset", "offset": "offset", "event_label": "label"}
-    found = formats.table_writer(titles, delimiter="\t", empty=True)(events, path)
+    found = formats.table_writer(dict(zip(_NAMES, _ROW)), delimiter="\t", empty=True)(events, path)
     return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
 def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
-    frame = events.to_frame()
-    found = formats.losses(events, empty=False)
-    names = formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names")
-    labels = formats.plain_fields(formats.texts_of(frame, "label"), found, "labels")
-    formats.save(
-        path,
-        formats.delimited(
-            [names, formats.exact(frame["onset"]), formats.exact(frame["offset"]), labels], delimiter="\t"
-        ),
-    )
+    found = losses(events, "label")
+    names, onset, offset, labels = columns_of(events.to_frame(), *_ROW)
+    names, labels = plain_fields(names, found, "recording names"), plain_fields(labels, found, "labels")
+    save(path, delimited([names, onset, offset, labels], delimiter="\t"))
     return found
 
 
 def sniff_weak(source: Source) -> bool:
     """The names filename and event_labels (or event_label), and no times."""
-    names = source.header
-    return (
-        bool(column_of(names, *_FILE))
-        and bool(column_of(names, "event_labels", "event_label"))
-        and not any(suited(names, role) for role in ("onset", "offset", "present"))
-    )
+    listed = column_of(source.header, *_FILE) and column_of(source.header, "event_labels", "event_label")
+    return bool(listed) and not any(suited(source.header, role) for role in ("onset", "offset", "present"))
 
 
-def read_weak(source: Source) -> TextRows:
-    """The labels of clips: each listed label is present; of others nothing is said."""
-    table = ColumnTable.read(source)
+def read_weak(source: Source, titles: Sequence[str] | None = None) -> TextRows:
+    """The labels of clips, which are as long as their names tell: each listed label is present; of others nothing is
+    said; a clip without a label is empty."""
+    table = ColumnTable.read(source, names=None if titles is None else list(titles))
+    for time in {"onset", "offset"} & table.columns.keys():  # in the video, as the clips' names say
+        table.numbers(time)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
-    if label.lower() == "event_labels":
-        table = _listed(table, label)
-    names = [name.strip() for name in table.columns[file]]
-    return _of_clips(source, names, table.columns[label], table.lines)
+    table = _listed(table, label) if label.lower() == "event_labels" else table
+    names, labels = [name.strip() for name in table.columns[file]], table.columns[label]
+    known = {name: clip_length(name) for name in dict.fromkeys(names)}
+    offset = np.array([known[name] for name in names], dtype=np.float64)
+    onset = np.where(np.isnan(offset), np.nan, 0.0)
+    rows = TextRows.of(source, table.lines, names, onset, offset, labels, present=np.ones(len(labels)))
+    rows.lengths = {name: length for name, length in known.items() if length == length}
+    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
+    if rows.lengths:
+        source.note(f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names")
+    return rows.say("filename", "listed labels", "time = all of the clip")
 
 
 def _listed(table: ColumnTable, name: str) -> ColumnTable:
@@ -149,36 +138,13 @@ def _listed(table: ColumnTable, name: str) -> ColumnTable:
     return held
 
 
-def read_clips(source: Source) -> TextRows:
-    """The labels of clips that are listed with their times in the video."""
-    table = ColumnTable.read(source, names=["filename", "onset", "offset", "event_label"])
-    for name in ("onset", "offset"):
-        table.numbers(name)
-    names = [name.strip() for name in table.columns["filename"]]
-    return _of_clips(source, names, table.columns["event_label"], table.lines)
-
-
-def _of_clips(source: Source, names: list[str], labels: list[str], lines: Sequence[int]) -> TextRows:
-    """Labels of whole clips, which are as long as their names tell; a clip without a label is empty."""
-    known = {name: clip_length(name) for name in dict.fromkeys(names)}
-    offset = np.array([known[name] for name in names], dtype=np.float64)
-    onset = np.where(np.isnan(offset), np.nan, 0.0)
-    rows = TextRows.of(source, lines, names, onset, offset, labels, present=np.ones(len(labels)))
-    rows.lengths = {name: length for name, length in known.items() if length == length}
-    rows.nothing_in(np.array([not label for label in labels], dtype=bool))
-    if rows.lengths:
-        words = f"the lengths of {counted(len(rows.lengths), 'clip')} are taken from their names"
-        source.note(words)
-    return rows.say("filename", "listed labels", "time = all of the clip")
-
-
 def write_weak(answers: Answers, path: Path) -> list[str]:
     """Clips and their present labels; one label per row where a label holds a comma."""
     frame, listing = answers.to_frame(), answers.recordings
     found = formats.unheld(frame, "'absent', which is left to be understood")
     segments = frame[["recording", "onset", "offset"]].drop_duplicates()
     if segments["recording"].duplicated().any():
-        spans = zip(frame["recording"], formats.texts_of(frame, "onset"), formats.texts_of(frame, "offset"))
+        spans = zip(frame["recording"], texts_of(frame, "onset"), texts_of(frame, "offset"))
         names = [re.sub(r"(\.[^\W_]{1,5})?$", rf"_{a}_{b}\1", name, count=1) for name, a, b in spans]
         found.append("the names of recordings with several segments: each segment is written as a clip of its own")
     else:
@@ -186,18 +152,13 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
-    found += [words for words in formats.answer_losses(answers) if "without answers" not in words]
+    found += answer_losses(answers, EMPTY)
     present = _present(frame, names, answers.silent)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
-    if awkward:
-        rows = [(name, label) for name, labels in present.items() for label in labels or [""]]
-    else:
-        rows = [(name, ",".join(labels)) for name, labels in present.items()]
-    columns = list(zip(*rows)) if rows else [(), ()]
-    formats.save(
-        path,
-        formats.delimited(columns, delimiter="\t", names=["filename", "event_label" if awkward else "event_labels"]),
-    )
+    title, joined = ("event_label", None) if awkward else ("event_labels", ",".join)
+    cells = {name: [joined(labels)] if joined else labels or [""] for name, labels in present.items()}
+    columns = [[name for name, some in cells.items() for _ in some], [cell for some in cells.values() for cell in some]]
+    save(path, delimited(columns, delimiter="\t", names=["filename", title]))
     return found
 
 
@@ -219,9 +180,8 @@ def write_framed(answers: Answers, path: Path) -> list[str]:
     if frame["onset"].isna().any():
         raise InvalidInput("audioset: the answers do not say where their segments are")
     said = ["PRESENT" if v == 1 else "NOT_PRESENT" if v == 0 else "UNSURE" for v in frame["present"]]
-    columns = [*formats.columns_of(frame, "recording", "onset", "offset", "label"), said]
-    formats.save(path, formats.delimited(columns, delimiter="\t", names=[*_STRONG, "present"]))
-    return formats.answer_losses(answers)
+    save(path, delimited([*columns_of(frame, *_ROW), said], delimiter="\t", names=[*_STRONG, "present"]))
+    return answer_losses(answers)
 
 
 def sniff_videos(source: Source) -> bool:
@@ -258,8 +218,7 @@ def read_videos(source: Source) -> TextRows:
 def write_videos(answers: Answers, path: Path) -> list[str]:
     """The clips with their times in the video and their labels."""
     frame, listing = answers.to_frame(), answers.recordings
-    found = [words for words in formats.answer_losses(answers) if "without answers" not in words]
-    absent = int((frame["present"] != 1).sum())
+    found, absent = answer_losses(answers, EMPTY), int((frame["present"] != 1).sum())
     if absent:
         found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
     names = list(dict.fromkeys([*frame["recording"], *listing.index]))
@@ -268,9 +227,8 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
         raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
     labels = _present(frame, frame["recording"].tolist(), names)
     if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
-        raise InvalidInput(
-            "audioset-weak: separates labels by commas; there are labels that hold commas, quotes or spaces"
-        )
+        told = "separates labels by commas; there are labels that hold commas, quotes or spaces"
+        raise InvalidInput(f"audioset-weak: {told}")
     lines = ["# Segments csv\n", f"# num_segs={len(names)}\n", "# YTID, start_seconds, end_seconds, positive_labels\n"]
     for name in names:
         match = _SEGMENT.match(name)
@@ -286,25 +244,24 @@ def write_videos(answers: Answers, path: Path) -> list[str]:
         if round(end - start, 9) != length:
             found.append("fractions of a nanosecond")
         lines.append(f'{match[1]}, {start!r}, {end!r}, "{",".join(labels[name])}"\n')
-    formats.save(path, lines)
+    save(path, lines)
     return list(dict.fromkeys(found))
 
 
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
-           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), exact=True),
-           formats.table_writer(dict(zip(_STRONG, ("recording", "onset", "offset", "label"))), delimiter="\t"),
-           write_framed),
+           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), EXACT),
+           formats.table_writer(dict(zip(_STRONG, _ROW)), delimiter="\t"), write_framed),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
-           read_videos, formats.by_answers(write_videos), write_videos),
+           read_videos, None, write_videos),
 )  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
     Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
-           formats.by_answers(write_weak), write_weak, endings=(".tsv",)),
+           None, write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
-           read_clips),
+           partial(read_weak, titles=_NAMES)),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
            lambda s: _shape(s) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn"), read_strong, write_list,
            endings=(".ann",)),
@@ -314,10 +271,10 @@ READERS = (
 BEGIN, END, INTO = "Begin Time (s)", "End Time (s)", "File Offset (s)"
 _RAVEN_OWN = {
     "selection", "view", "channel", "begin time (s)", "end time (s)", "low freq (hz)", "high freq (hz)",
-    "file offset (s)",
-    "begin file", "begin path", "end file", "end path", "delta time (s)", "delta freq (hz)", "confidence", "score",
-    "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time", "end clock time",
-    "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time", "center freq (hz)",
+    "file offset (s)", "begin file", "begin path", "end file", "end path", "delta time (s)", "delta freq (hz)",
+    "confidence", "score", "begin sample (samples)", "end sample (samples)", "file duration (s)", "begin clock time",
+    "end clock time", "begin date", "begin hour", "annotator", "notes", "comments", "species code", "begin date time",
+    "center freq (hz)",
 }  # fmt: skip
 _RAVEN_LABELS = ("species", "common name", "annotation", "annotations", "tags", "label", "class", "event_label",
            "species code")  # fmt: skip
@@ -337,10 +294,9 @@ def label_column(table: ColumnTable, said: str | None = None) -> str | None:
     """The column that holds the labels: as told, else by its name, else the only one that Raven did not make."""
     if "label" in table.source.columns:
         return table.need(table.source.columns["label"])
-    found = column_of([name for name in table.names if name != said], *_RAVEN_LABELS)
-    if found is not None:
-        return found
+    named = column_of([name for name in table.names if name != said], *_RAVEN_LABELS)
     free = [name for name in table.names if name and name != said and name.lower() not in {*_RAVEN_OWN, "query"}]
+    free = [named] if named is not None else free
     if len(free) > 1:
         told = f"the label could be any of the columns {', '.join(free[:12])}"
         raise table.source.error(f"{told}; say which with columns, for example label={free[0]}")
@@ -367,13 +323,11 @@ def read_raven(source: Source) -> TextRows:
     renamed: dict[Any, str] = {low: "low_frequency", high: "high_frequency"} if low and high else {}
     fixed = {"recording": file or path, "onset": start, "offset": end, "label": label, "present": said,
              "query": table.find("Query", "Query ID") if said else None}  # fmt: skip
-    if not (file or path):
-        source.columns = {"recording": "@file", **source.columns}
-    if not label:
-        source.columns = {"label": "@none", **source.columns}
+    untold = {} if file or path else {"recording": "@file"}
+    source.columns = {**untold, **({} if label else {"label": "@none"}), **source.columns}
     renamed |= {table.find("Channel"): "channel"}
     columns: dict[str, tuple[str, ...]] = {role: (name,) for role, name in fixed.items() if name}
-    rows = rows_of(table, Dialect("raven", "", frozenset(), columns, endings=_RAVEN_ENDING, renamed=renamed))
+    rows = rows_of(table, Dialect("raven", fixed=columns, endings=_RAVEN_ENDING, renamed=renamed))
     for name in {"low_frequency", "high_frequency"} & rows.data.keys():
         rows.data[name] = numbers(source, rows.data[name], rows.places, name)
     # A selection stands in the table once per view (waveform, spectrogram).
@@ -397,60 +351,47 @@ def _into_files(table: ColumnTable, begin: str, end: str, into: str | None, reco
         if moved.any():
             words = f"Begin Time runs on over a sequence of files in {int(moved.sum())} rows; File Offset is used"
             source.note(words, kind="cumulative times")
-    elif cumulative(recording, first, last):
-        told = "Begin Time seems to run on over a sequence of files and there is no File Offset: the times are right"
-        source.note(f"{told} for the first recording only", kind="cumulative times")
-    return into or begin
-
-
-def cumulative(recording: Sequence[str], first: object, last: object) -> bool:
-    """Whether the times of each recording begin after those of the one before: they run on over a sequence."""
+        return into
     groups = pd.DataFrame({"recording": recording, "first": first, "last": last}).groupby("recording", sort=False)
     spans = groups.agg({"first": "min", "last": "max"}).sort_values("first").to_numpy()
-    return len(spans) > 1 and bool((spans[1:, 0] >= spans[:-1, 1]).all())
+    if len(spans) > 1 and (spans[1:, 0] >= spans[:-1, 1]).all():  # each begins after the one before
+        told = "Begin Time seems to run on over a sequence of files and there is no File Offset: the times are right"
+        source.note(f"{told} for the first recording only", kind="cumulative times")
+    return begin
+
+
+_RAVEN = {BEGIN: "onset", END: "offset", "Low Freq (Hz)": "low_frequency", "High Freq (Hz)": "high_frequency",
+          "Begin File": "recording", INTO: "onset", "Annotator": "annotator", "Confidence": "confidence",
+          "Species": "label"}  # fmt: skip
 
 
 def _selections(frame: pd.DataFrame, found: list[str], *, file: bool) -> Iterator[str]:
-    names = ["Selection", "View", "Channel", BEGIN, END, "Low Freq (Hz)", "High Freq (Hz)"]
-    n = len(frame)
-    times = formats.exact(frame["onset"]), formats.exact(frame["offset"])
-    channel = [text or "1" for text in formats.texts_of(frame, "channel", default="1")]
-    columns = [[str(i + 1) for i in range(n)], ["Spectrogram 1"] * n, channel, *times,
-               formats.texts_of(frame, "low_frequency"), formats.texts_of(frame, "high_frequency")]  # fmt: skip
-    if file:
-        names += ["Begin File", INTO]
-        columns += [formats.plain_fields(formats.texts_of(frame, "recording"), found, "recording names"), times[0]]
-    for name, title in (("annotator", "Annotator"), ("confidence", "Confidence")):
-        if name in frame:
-            names.append(title)
-            columns.append(formats.plain_fields(formats.texts_of(frame, name), found, f"values of {name}"))
-    names.append("Species")
-    columns.append(formats.plain_fields(formats.texts_of(frame, "label"), found, "labels"))
-    yield from ("\t".join(row) + "\n" for row in (names, *zip(*columns)))
+    first = [str(i + 1) for i in range(len(frame))], ["Spectrogram 1"] * len(frame)
+    channel = [text or "1" for text in texts_of(frame, "channel", default="1")]
+    columns = dict(zip(("Selection", "View", "Channel"), (*first, channel)))
+    gone = {"Begin File", INTO} if not file else set()
+    for title, name in _RAVEN.items():
+        if title not in gone and (name in frame or title.endswith("(Hz)")):
+            told = {"recording": "recording names", "label": "labels"}.get(name, f"values of {name}")
+            columns[title] = plain_fields(texts_of(frame, name), found, told)
+    yield from ("\t".join(row) + "\n" for row in (columns, *zip(*columns.values())))
 
 
 def write_raven(events: Events, path: Path) -> list[str]:
     """One table of all recordings; or, where the path is a folder, one per recording, the empty ones too."""
-    held = ("annotator", "confidence", "channel", "low_frequency", "high_frequency")
-    found: list[str] = []
-    frame = events.to_frame()
-    spaced = sum(label != label.strip() for label in events.labels)
-    if spaced:
-        found.append(f"spaces around {counted(spaced, 'label')}")
-    spaced = sum(name != name.strip() for name in events.recordings.index)
-    if spaced:
-        found.append(f"spaces around the names of {counted(spaced, 'recording')}")
+    frame, held, found = events.to_frame(), ("channel", *_RAVEN.values()), list[str]()
+    for words, names in (("", events.labels), ("the names of ", events.recordings.index)):
+        spaced = sum(name != name.strip() for name in names)
+        what = counted(spaced, "recording" if words else "label")
+        found += [f"spaces around {words}{what}"] if spaced else []
     if formats.is_folder(path):
-        found += formats.losses(events, empty=True, extra=held)
+        found += losses(events, EMPTY, *held)
         return formats.per_recording(events, path, found, ending=".selections.txt", kind="Raven",
                              text=lambda rows, _, lost: _selections(rows, lost, file=False))  # fmt: skip
-    alone = (
-        not len(frame)
-        and len(events.silent) == 1
-        and path.name.startswith(formats.file_name(events.silent[0], ".", []))
-    )
-    formats.save(path, _selections(frame, found, file=len(frame) > 0))
-    return found + formats.losses(events, empty=alone, extra=held)
+    silent = events.silent
+    alone = not len(frame) and len(silent) == 1 and path.name.startswith(formats.file_name(silent[0], ".", []))
+    save(path, _selections(frame, found, file=len(frame) > 0))
+    return found + losses(events, *[EMPTY] * alone, *held)
 
 
 def read_detections(source: Source) -> TextRows:
@@ -464,7 +405,7 @@ def read_detections(source: Source) -> TextRows:
         source.note(f"{label.count('')} rows name no species and are read as nothing found")
     fixed = {"recording": ("IN FILE",), "onset": ("OFFSET",), "length": ("DURATION",), "label": (names[0],),
              "confidence": ("TOP1DIST", "TOP1MATCHDIST")}  # fmt: skip
-    rows = rows_of(table, Dialect("kaleidoscope", "", frozenset(), fixed, nothing=("",)))
+    rows = rows_of(table, Dialect("kaleidoscope", fixed=fixed, nothing=("",)))
     for name in ("INDIR", "FOLDER", *names[1:]):
         rows.data.pop(table.find(name) or "", None)
     return rows

@@ -21,10 +21,10 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import Format
+from .formats import EMPTY, UNDERSCORES, Format, columns_of, losses, per_recording, plain_fields, texts_of
 from .source import Source, quoted
 from .table import ColumnTable, TextRows
-from .times import duration, ending
+from .times import ending
 from .vocabulary import CLEAR, UNREADABLE, answer_of, is_number, numbers
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
@@ -58,9 +58,8 @@ def _is_span(row: Sequence[str], *, ordered: bool = False) -> bool:
 def sniff(source: Source) -> bool:
     """Rows of two numbers, the second no smaller, and a text, separated by tabs; lines of frequencies between them."""
     rows = [line.split("\t") for line in source.head if not line.startswith("\\")]
-    if not rows or not all(len(row) in (3, 4) and _is_span(row) for row in rows):
-        return False
-    return sum(float(row[1]) >= float(row[0]) for row in rows) > 0.5 * len(rows)
+    spans = all(len(row) in (3, 4) and _is_span(row) for row in rows)
+    return spans and sum(float(row[1]) >= float(row[0]) for row in rows) > 0.5 * len(rows)
 
 
 def read(source: Source) -> TextRows:
@@ -110,20 +109,14 @@ def _questions(rows: TextRows) -> None:
         parts = [(query, f"{said} {label}".strip(), "") for query, label, said in parts]  # "no call?" everywhere
     present = np.empty(len(parts))
     for i, (_, _, said) in enumerate(parts):
-        value = answer_of(said) if said else None
-        if value is None and "?" not in texts[i]:
-            value = UNREADABLE
-        present[i] = -np.inf if value is None else value
-        if value == UNREADABLE:
-            words_ = f"{quoted(texts[i])} holds no answer; write yes, no or unsure behind the question"
-            rows.source.fail(rows.places[i], "label", words_)
-    rows.data |= {
-        "query": [query for query, _, _ in parts],
-        "label": [label or "event" for _, label, _ in parts],
-        "present": present,
-        "annotator": [""] * len(parts),
-        "seconds": np.full(len(parts), np.nan),
-    }
+        value = answer_of(said)
+        present[i] = value if value is not None else -np.inf if "?" in texts[i] else UNREADABLE
+        if present[i] == UNREADABLE:
+            told = f"{quoted(texts[i])} holds no answer; write yes, no or unsure behind the question"
+            rows.source.fail(rows.places[i], "label", told)
+    rows.data |= dict(zip(("query", "label"), ([part[k] for part in parts] for k in (0, 1))))
+    rows.data["label"] = [label or "event" for label in rows.data["label"]]
+    rows.data |= {"present": present, "annotator": [""] * len(parts), "seconds": np.full(len(parts), np.nan)}
     rows.keep(~np.isposinf(present))
     waiting = np.isneginf(rows.data["present"])
     if waiting.any():
@@ -163,22 +156,24 @@ def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
     return query, rest, ""
 
 
+def _spans_of(frame: pd.DataFrame, lost: list[str], *more: str) -> Iterator[tuple[str, ...]]:
+    """Onset, offset and label of each row, and more columns; what labels cannot hold is reported."""
+    onset, offset, labels, *others = columns_of(frame, "onset", "offset", "label", *more)
+    return zip(onset, offset, plain_fields(labels, lost, "labels"), *others)
+
+
 def _track(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-    labels = formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-    low, high = formats.texts_of(frame, "low_frequency"), formats.texts_of(frame, "high_frequency")
-    for start, end, label, first, last in zip(
-        formats.exact(frame["onset"]), formats.exact(frame["offset"]), labels, low, high
-    ):
-        yield f"{start}\t{end}\t{label}\n" + (f"\\\t{first}\t{last}\n" if first and last else "")
+    for start, end, label, low, high in _spans_of(frame, lost, "low_frequency", "high_frequency"):
+        yield f"{start}\t{end}\t{label}\n" + (f"\\\t{low}\t{high}\n" if low and high else "")
 
 
 def write(events: Events, path: Path) -> list[str]:
     """One track per recording; an empty file is an empty recording."""
-    found = formats.losses(events, empty=True, extra=("low_frequency", "high_frequency"))
+    found = losses(events, "label", EMPTY, "low_frequency", "high_frequency")
     asked = sum(bool(_ASKED.search(label)) for label in events.labels)
     if asked:
         found.append(f"that {counted(asked, 'label')} with a question mark or an id are no questions")
-    return formats.per_recording(events, path, found, ending=".txt", kind="Audacity", text=_track)
+    return per_recording(events, path, found, ending=".txt", kind="Audacity", text=_track)
 
 
 def write_answers(answers: Answers, path: Path) -> list[str]:
@@ -191,8 +186,8 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
     tracks = Events.from_frame(frame.assign(label=text)[["recording", "onset", "offset", "label"]],
                                recordings=list(answers.recordings.index), recording_length=lengths)  # fmt: skip
-    found = [words for words in formats.answer_losses(answers, held=("query",)) if "without answers" not in words]
-    return formats.per_recording(tracks, path, found, ending=".txt", kind="Audacity", text=_track)
+    lost = formats.answer_losses(answers, "query", EMPTY)
+    return per_recording(tracks, path, lost, ending=".txt", kind="Audacity", text=_track)
 
 
 def sniff_triples(source: Source) -> bool:
@@ -229,25 +224,22 @@ def write_lab(events: Events, path: Path) -> list[str]:
     """One file of starts, ends and words per recording."""
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        clean = [
-            " ".join(label.split()) for label in formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-        ]
-        if any(a != b or not b for a, b in zip(formats.texts_of(frame, "label"), clean)):
+        for start, end, label in _spans_of(frame, lost):
+            yield f"{start} {end} {' '.join(label.split()) or 'event'}\n"
+        if any(label != " ".join(label.split()) or not label for label in texts_of(frame, "label")):
             lost.append("outer and double spaces of labels, and labels without a word")
-        for a, b, c in zip(formats.exact(frame["onset"]), formats.exact(frame["offset"]), clean):
-            yield f"{a} {b} {c or 'event'}\n"
 
-    return formats.per_recording(events, path, formats.losses(events, empty=True), ending=".lab", kind="lab", text=text)
+    return per_recording(events, path, losses(events, "label", EMPTY), ending=".lab", kind="lab", text=text)
 
 
 def sniff_pairs(source: Source) -> bool:
     """Rows of two numbers, the second an end: most are greater, and a number or a pitch beside each time is none."""
     rows = [_fields(line) for line in source.head]
-    if not rows or not all(len(row) == 2 and _is_span(row) for row in rows):
+    if is_beats(rows) or not rows or not all(len(row) == 2 and _is_span(row) for row in rows):
         return False
     over = sum(float(b[0]) < float(a[1]) for a, b in pairwise(rows))
     short = sum(float(b) < float(a) for a, b in rows)
-    return over <= 0.5 * (len(rows) - 1) and short <= 0.5 * len(rows) and not is_beats(rows)
+    return over <= 0.5 * (len(rows) - 1) and short <= 0.5 * len(rows)
 
 
 def _fields(line: str) -> list[str]:
@@ -256,8 +248,8 @@ def _fields(line: str) -> list[str]:
 
 def is_beats(rows: Sequence[Sequence[str]]) -> bool:
     """Whether second numbers count beats: small whole numbers, from 1 on, that start again."""
-    second = [row[1] for row in rows]
-    if len(rows) < 2 or not all(text.isdigit() and int(text) < 20 for text in second):
+    second = [row[1] for row in rows if len(row) > 1]
+    if len(second) < max(2, len(rows)) or not all(text.isdigit() and int(text) < 20 for text in second):
         return False
     steps = {int(b) - int(a) for a, b in pairwise(second)}
     return 1 in steps and (min(steps) < 0 or "1" in second[:2]) and any("." in row[0] for row in rows)
@@ -277,14 +269,14 @@ def write_pairs(events: Events, path: Path) -> list[str]:
     """One file of starts and ends per recording."""
 
     def text(frame: pd.DataFrame, *_: Any) -> Iterator[str]:
-        return (f"{a} {b}\n" for a, b in zip(formats.exact(frame["onset"]), formats.exact(frame["offset"])))
+        return (f"{start} {end}\n" for start, end, _ in _spans_of(frame, []))
 
-    found = formats.losses(events, empty=True, label=False)
+    found = losses(events, EMPTY)
     if events.labels == [(path if formats.is_folder(path) or not path.suffix else path.parent).resolve().name]:
         found = [words for words in found if words != "the column label"]
     elif len(events.labels) > 1:
         found.append(f"which of {counted(len(events.labels), 'label')} an event has")
-    return formats.per_recording(events, path, found, ending=".txt", kind="NIGENS", text=text)
+    return per_recording(events, path, found, ending=".txt", kind="NIGENS", text=text)
 
 
 def first_is_label(source: Source, names: Sequence[str], *, told: bool) -> bool:
@@ -324,48 +316,42 @@ _TURN = re.compile(rf";;.*|({_NO_TURN.replace(' ', '|')})\b.*|SPEAKER\s+\S+\s+\S
 
 def read_rttm(source: Source) -> TextRows:
     """The turns; lines of other types hold no turns and are passed over."""
-    lines = [(line, text.split()) for line, text in source.lines() if not text.lstrip().startswith(";;")]
-    turns = [(fields, line) for line, fields in lines if fields[0] == "SPEAKER" and 8 <= len(fields) <= 10]
-    used = {line for _, line in turns}
-    for line, fields in lines:
-        if line not in used and fields[0] not in _OTHERS:
-            got = f"got {len(fields)}, {quoted(fields[0])}"
+    lines = {line: text.split() for line, text in source.lines() if not text.lstrip().startswith(";;")}
+    turns = {line: words for line, words in lines.items() if words[0] == "SPEAKER" and 8 <= len(words) <= 10}
+    others: set[int | str] = {line for line, words in lines.items() if words[0] in _OTHERS}
+    for line, words in lines.items():
+        if line not in turns and line not in others:
+            got = f"got {len(words)}, {quoted(words[0])}"
             source.fail(line, "", f"a turn has 8 to 10 words, the first SPEAKER; {got}")
     names = ["type", "recording", "channel", "onset", "duration", "words", "subtype", "speaker", "confidence", "ahead"]
-    width = max((len(fields) for fields, _ in turns), default=8)
-    table = ColumnTable.of(source, names[:width], [([each for each, _ in turns], [line for _, line in turns])])
+    width = max(map(len, turns.values()), default=8)
+    table = ColumnTable.of(source, names[:width], [(list(turns.values()), list(turns))])
     source.n_rows = len(lines)
     rows = _spans(table, table.columns["recording"], table.columns["speaker"])
     if set(table.columns.get("confidence", ())) - {"<NA>"}:
         rows.data["confidence"] = table.numbers("confidence")
     if len(set(table.columns["channel"])) > 1:
         rows.data["channel"] = table.columns["channel"]
-    others: set[int | str] = {line for line, fields in lines if fields[0] in _OTHERS}
     rows.merged = {"no turn": others} if others else {}
     return rows.checked().say("the second word", "the speaker", "time in seconds")
 
 
-def _words(values: Any, found: list[str], what: str) -> list[str]:
-    """Texts as single words: spaces become underscores, which is reported."""
-    clean = {value: re.sub(r"\s+", "_", value) or "<NA>" for value in set(values)}
-    changed = sorted(value for value, word in clean.items() if word != value)
-    if changed:
-        found.append(f"spaces in {what.format(counted(len(changed), 'name'), changed[0][:40])}, written as underscores")
-    return [clean[value] for value in values]
+def _write_words(events: Events, path: Path, found: list[str], line: str, *names: str) -> list[str]:
+    """A line of words per event, of these columns; words cannot hold spaces, so these become underscores."""
+    columns = columns_of(formats.with_length(events.to_frame()), *names)
+    for k, name in enumerate(names):
+        if name in ("recording", "label"):
+            columns[k] = plain_fields(columns[k], found, f"{name}s", UNDERSCORES)
+    found += ["empty labels, written as <NA>"] * ("label" in names and "" in events.labels)
+    formats.save(path, (line % tuple(word or "<NA>" for word in row) for row in zip(*columns)))
+    return found
 
 
 def write_rttm(events: Events, path: Path) -> list[str]:
-    """One line per event; words cannot hold spaces, so these become underscores."""
-    frame, n = events.to_frame(), len(events)
-    found = formats.losses(events, empty=False, extra=("confidence",)) + formats.inexact(
-        frame["onset"], frame["offset"]
-    )
-    words = _words([*frame["recording"], *frame["label"]], found, "{} (first {!r})")
-    score = [text or "<NA>" for text in formats.texts_of(frame, "confidence")]
-    lengths = formats.exact(duration(frame["onset"], frame["offset"]))
-    rows = zip(words[:n], formats.exact(frame["onset"]), lengths, words[n:], score)
-    formats.save(path, map("SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n".__mod__, rows))
-    return found
+    """One line per event."""
+    line = "SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n"
+    found = losses(events, "label", "confidence", sums=True)
+    return _write_words(events, path, found, line, "recording", "onset", "length", "label", "confidence")
 
 
 def sniff_uem(source: Source) -> bool:
@@ -387,14 +373,8 @@ def read_uem(source: Source) -> TextRows:
 
 def write_uem(events: Events, path: Path) -> list[str]:
     """One line per event, whatever its class."""
-    frame = events.to_frame()
-    found = formats.losses(events, empty=False, label=events.labels in ([], ["examined"]))
-    words = _words(frame["recording"], found, "names of recordings")
-    formats.save(
-        path,
-        [f"{r} 1 {a} {b}\n" for r, a, b in zip(words, formats.exact(frame["onset"]), formats.exact(frame["offset"]))],
-    )
-    return found
+    found = losses(events, *["label"] * (events.labels in ([], ["examined"])))
+    return _write_words(events, path, found, "%s 1 %s %s\n", "recording", "onset", "offset")
 
 
 def read_mne(source: Source) -> TextRows:
@@ -410,16 +390,14 @@ def write_mne(events: Events, path: Path) -> list[str]:
     """One file per recording: a line of names, then onset, duration, description."""
 
     def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        labels = formats.plain_fields(formats.texts_of(frame, "label"), lost, "labels")
-        if any(label != label.strip() for label in labels):
-            lost.append("spaces around labels")
         yield "# MNE-Annotations\n# onset, duration, description\n"
-        for row in zip(formats.exact(frame["onset"]), formats.exact(duration(frame["onset"], frame["offset"])), labels):
-            yield ",".join(row) + "\n"
+        for onset, _, label, length in _spans_of(formats.with_length(frame), lost, "length"):
+            yield f"{onset},{length},{label}\n"
+        if any(label != label.strip() for label in texts_of(frame, "label")):
+            lost.append("spaces around labels")
 
-    frame = events.to_frame()
-    found = formats.losses(events, empty=True) + formats.inexact(frame["onset"], frame["offset"])
-    return formats.per_recording(events, path, found, ending=".txt", kind="MNE text", text=text)
+    lost = losses(events, "label", EMPTY, sums=True)
+    return per_recording(events, path, lost, ending=".txt", kind="MNE text", text=text)
 
 
 READERS = (

@@ -1,9 +1,7 @@
 """What a stranger's words mean: the names of columns, texts as seconds, and answers.
 
-Times are plain numbers, hh:mm:ss, dates, sample numbers or milliseconds; lengths add up exactly. Everybody who reads
-answers (tables, Raven, Audacity, Label Studio, campaigns) asks here which words say present, absent or unsure, and
-where in a label's text they stand: 1 (present), 0 (absent) or NaN (unsure); nothing said is None; what cannot be read
-is ``UNREADABLE``, to be listed and never skipped.
+Everybody who reads answers asks here which words say present (1), absent (0) or unsure (NaN), and where in a label's
+text they stand; nothing said is None; what cannot be read is ``UNREADABLE``, to be listed and never skipped.
 """
 
 from __future__ import annotations
@@ -181,9 +179,8 @@ def suited(names: Sequence[str], role: str) -> list[str]:
 
 def is_events(names: Sequence[str]) -> bool:
     """Whether names alone say that a table has onsets and ends."""
-    return bool(suited(names, "onset") or suited(names, "offset")) and bool(
-        suited(names, "length") or (suited(names, "onset") and suited(names, "offset"))
-    )
+    onset, offset, length = (bool(suited(names, role)) for role in ("onset", "offset", "length"))
+    return onset + offset + length > 1
 
 
 UNREADABLE = np.inf
@@ -225,12 +222,11 @@ def answer_of(text: Any) -> float | None:
     if joined in WORDS:
         return WORDS[joined]
     parts = re.split(r"[\s,;:/()\[\]]+", word)
-    if "not" in parts[:-1]:
-        after = parts[parts.index("not") + 1]
-        if after in ("sure", "certain", "clear"):
-            return np.nan
-        if WORDS.get(after) == 1.0:
-            return 0.0
+    after = parts[parts.index("not") + 1] if "not" in parts[:-1] else ""
+    if after in ("validated", "reviewed", "checked", "answered"):
+        return None
+    if after in ("sure", "certain", "clear") or WORDS.get(after) == 1.0:
+        return 0.0 if after in WORDS else np.nan
     said = {str(WORDS[part]) for part in parts if part in CLEAR}
     return float(said.pop()) if len(said) == 1 else UNREADABLE
 
@@ -258,9 +254,8 @@ def is_answers(values: Sequence[Any]) -> bool:
     words = {word for word in known & WORDS.keys() if len(word) > 1 or word in "01?"}
     if len(known) == 1 and known <= TICKS:
         return not all(map(str.strip, values))
-    if known and (
-        known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= _DIGITS | (_MINUS if known - _MINUS else set())
-    ):
+    digits = _DIGITS | (_MINUS if known - _MINUS else set())
+    if known and (known <= {"y", "n", "u", "?"} or known - {"?", "??"} <= digits):
         return bool(known & (_DIGITS | {"y", "n"}))
     if known & _CORE and words == known:
         return True
@@ -371,24 +366,12 @@ def kind_of(values: Sequence[Any]) -> str:
     """What a column holds: "number", "clock", "date", "text", or "" where there is nothing in it."""
     if isinstance(values, np.ndarray):
         return {"M": "date", "m": "clock"}.get(values.dtype.kind, "number")
-    kinds: dict[str, int] = {}
-    for value in values[:2000] if len(values) > 2000 else values:
-        text = value.strip()
-        if text.lower() in MISSING:
-            continue
-        kind = "number" if is_number(text) or is_number(text.replace(",", ".")) else "text"
-        if kind == "text":
-            kind = "clock" if _CLOCK.match(text) else "date" if _DATE.match(text) else "text"
-        kinds[kind] = kinds.get(kind, 0) + 1
+    kinds: Counter[str] = Counter()
+    for text in (text for text in map(str.strip, values[:2000]) if text.lower() not in MISSING):
+        number = is_number(text) or is_number(text.replace(",", "."))
+        kind = "number" if number else "clock" if _CLOCK.match(text) else "date" if _DATE.match(text) else "text"
+        kinds[kind] += 1
     return max(kinds, key=lambda kind: kinds[kind]) if kinds else ""
-
-
-def _clock(text: str) -> float:
-    match = _CLOCK.match(text)
-    if match is None:
-        raise ValueError
-    hours, minutes, seconds = match.groups()
-    return int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
 
 
 def numbers(source: Source, values: Sequence[Any], places: Sequence[int | str], column: str) -> NDArray[np.float64]:
@@ -403,27 +386,18 @@ def numbers(source: Source, values: Sequence[Any], places: Sequence[int | str], 
         return quick
     comma = source.delimiter == ";" and kind_of(values) == "number"  # 1,5 in a table that semicolons separate
     found = np.empty(len(values))
-    clocks = 0
     for i, value in enumerate(values):
         text = value.strip("[] \t\r\n")  # of a list of one number, that
-        try:
-            if text.lower() in MISSING:
-                found[i] = np.nan
-                continue
-            if "_" in text:
-                raise ValueError
-            if ":" in text:
-                found[i], clocks = _clock(text), clocks + 1
-            else:
-                found[i] = float(text.replace(",", ".") if comma else text)
-            broken = not np.isfinite(found[i])
-        except (ValueError, OverflowError):
-            broken = True
-        if broken:
+        clock, plain = _CLOCK.match(text), text.replace(",", ".") if comma else text
+        if clock:
+            hours, minutes, seconds = clock.groups()
+            found[i] = int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+            source.clocks.add(column)
+        elif text.lower() in MISSING or is_number(plain):
+            found[i] = np.nan if text.lower() in MISSING else float(plain)
+        else:
             source.fail(places[i], column, f"{quoted(value)} is not a number{_slip(text)}")
             found[i] = np.inf
-    if clocks:
-        source.clocks.add(column)
     return found
 
 
@@ -442,13 +416,9 @@ def _quick(values: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def _slip(text: str) -> str:
-    if text.count(",") == 1 and text.replace(",", "").isdigit():
-        return "; a decimal comma?"
-    if ":" in text:
-        return "; a time of day? times are seconds or hh:mm:ss"
-    if text.startswith("#"):
-        return "; a spreadsheet error?"
-    return ""
+    slips = ((r"\d*,\d*$", "a decimal comma?"), (".*:", "a time of day? times are seconds or hh:mm:ss"),
+             ("#", "a spreadsheet error?"))  # fmt: skip
+    return next((f"; {words}" for pattern, words in slips if re.match(pattern, text)), "")
 
 
 _PERSON = re.compile(
@@ -474,7 +444,7 @@ def is_lengths(source: Source) -> bool:
         return all(len(row) == 2 and is_number(row[1]) for row in rows) and not all(is_number(row[0]) for row in rows)
     name, length = length_columns([name for name in source.header if not suited([name], "rate")])
     others = [each for each in source.header if each not in (name, length)]
-    if not length or not name or suited(others, "label") or "actions" in source.names:
+    if not length or not name or suited(others, "label") or {"actions", "birds"} & source.names:
         return False
     if any(suited([*others, name], role) for role in ("onset", "offset", "present")):
         return False
