@@ -100,7 +100,7 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: order.get(item.path.name, len(LONG)))
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
-            if item.path.name not in APART:
+            if item.path.name not in APART and item.get_closest_marker("xdist_group") is None:
                 name = item.path.name.replace("looks", "browser")
                 item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{name}"))
 
