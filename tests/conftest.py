@@ -84,10 +84,11 @@ def bucket(monkeypatch):
             dataset._opened.cache_clear()
 
 
-#: Files of half a minute or more, each with what it shares on one worker, which begin first; the two of the page share
-#: a server and a browser.
-LONG = ("test_labeler_browser.py", "test_web_looks.py", "test_web_browser.py", "test_compiled.py", "test_docs.py",
-        "test_web_abuse.py", "test_cli_reproduce.py", "test_doors_agree.py")  # fmt: skip
+#: Files of half a minute or more, each with what it shares on one worker, which begin first, the longest before all; the
+#: two of the page share a server and a browser, and half of the labeler's tests in a browser are a group of their own.
+LONG = ("test_web_looks.py", "test_web_browser.py", "test_labeler_browser.py", "test_web_abuse.py", "test_docs.py",
+        "test_labeler.py", "test_compiled.py", "test_adaptive_campaign.py", "test_doors_agree.py",
+        "test_cli_reproduce.py")  # fmt: skip
 #: Files whose tests share nothing that is dear: any worker takes any of them, at the end.
 APART = ("test_infer.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
          "test_formats_real.py", "test_formats_fuzz.py", "test_zoo.py", "test_information.py",
