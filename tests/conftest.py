@@ -84,7 +84,7 @@ def bucket(monkeypatch):
             dataset._opened.cache_clear()
 
 
-#: Files of half a minute or more, each with what it shares on one worker, which begin first, the longest before all; the
+#: Files of half a minute or more, each with what it shares on one worker; they begin first, the longest before all. The
 #: two of the page share a server and a browser, and half of the labeler's tests in a browser are a group of their own.
 LONG = ("test_web_looks.py", "test_web_browser.py", "test_labeler_browser.py", "test_web_abuse.py", "test_docs.py",
         "test_labeler.py", "test_compiled.py", "test_adaptive_campaign.py", "test_doors_agree.py",
