@@ -11,7 +11,7 @@ LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VEN
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 # Tests that share a server, a browser or a campaign stay on one worker (tests/conftest.py says which).
-SHARED := --dist loadgroup --no-loadscope-reorder
+SHARED := --no-loadscope-reorder
 
 # An environment in which nothing but the package and what it needs is installed.
 CLEAN := build/release/clean/bin

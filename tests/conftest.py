@@ -96,15 +96,36 @@ APART = ("test_infer.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
          "test_inference.py")  # fmt: skip
 
 
-def pytest_collection_modifyitems(config, items):
-    """Which tests stay together in a parallel run (``--dist loadgroup``), and their order: what is long begins."""
+#: Half of the labeler's tests in a browser, which another worker takes than the rest.
+TROUBLE = ("test_answers_wait", "test_postgresql_stops", "test_a_full_disk", "test_a_server_that_dies",
+           "test_an_answer_that", "test_a_video", "test_a_measurement", "test_keys_without")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Their order in a parallel run: what is long begins."""
     order = {name: k for k, name in enumerate(LONG)} | dict.fromkeys(APART, len(LONG) + 1)
     items.sort(key=lambda item: order.get(item.path.name, len(LONG)))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            if item.path.name not in APART and item.get_closest_marker("xdist_group") is None:
-                name = item.path.name.replace("looks", "browser")
-                item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{name}"))
+
+
+def _group(nodeid):
+    """What stays on one worker: a file, or a single test."""
+    path, _, test = nodeid.partition("::")
+    name = path.rpartition("/")[2]
+    if name == "test_labeler_browser.py" and test.startswith(TROUBLE):
+        return "trouble"
+    return nodeid if name in APART else path.replace("test_web_looks", "test_web_browser")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """By file, whatever ``--dist`` says: ``loadgroup`` of pytest-xdist 3.8 groups nothing under pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return _group(nodeid)
+
+    return Grouped(config, log)
 
 
 def pytest_collection_finish():

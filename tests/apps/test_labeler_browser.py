@@ -28,9 +28,6 @@ READY = """const done = arguments[0], seen = (id) => document.getElementById(id)
 NASTY = "<img src=x onerror=document.title='owned'>"
 
 
-trouble = pytest.mark.xdist_group("trouble of labelers")  # half of the file, on another worker than the rest
-
-
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recordings")
@@ -389,7 +386,6 @@ def test_screen_readers_and_the_tab_key(label, recordings, desk):
     assert any(role in ("image", "img") and name.startswith("Spectrogram 1.5") for role, name in named)
 
 
-@trouble
 def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_path):
     (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
     here = address_of(line)
@@ -409,7 +405,6 @@ def test_answers_wait_for_a_server_that_is_away(label, recordings, desk, tmp_pat
     desk.browser.get_log("browser")  # the browser tells of requests that found nobody
 
 
-@trouble
 def test_postgresql_stops_and_starts_again_while_answers_are_pressed(label, recordings, desk, postgres):
     """What is said to be saved is in the database, whatever happens to it; a reload changes nothing."""
     (line,) = label(
@@ -445,7 +440,6 @@ def test_postgresql_stops_and_starts_again_while_answers_are_pressed(label, reco
     desk.browser.get_log("browser")  # the browser tells of answers with status 503
 
 
-@trouble
 def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recordings, desk, tmp_path):
     (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
     desk.open(address_of(line))
@@ -500,7 +494,6 @@ main(sys.argv[1:])
 """
 
 
-@trouble
 @pytest.mark.parametrize("moment", ["committed", "pressed"])
 def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
     """Killed before or after the commit: the tab that waits and one that is opened later store the answer once."""
@@ -534,7 +527,6 @@ def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
     desk.browser.get_log("browser")
 
 
-@trouble
 def test_an_answer_that_can_never_be_stored_is_said_not_to_be(label, recordings, desk):
     (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5")
     desk.open(address_of(line))
@@ -580,7 +572,6 @@ FILM = """const done = arguments[0], canvas = document.createElement('canvas'), 
     recorder.start(); setTimeout(() => { clearInterval(draw); recorder.stop() }, 2600);"""
 
 
-@trouble
 def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
     """The film is recorded by the browser itself, so it has no index and does not say how long it is."""
     desk.browser.set_script_timeout(120)
@@ -612,7 +603,6 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
     assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]
 
 
-@trouble
 def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     """Somebody who listens, by what the store says of each segment: no picture, no context, a sample, then the card."""
     scene = soundscape(30, n_events=12, event_length=(0.1, 0.2), least_gap=0.8, rng=2)
@@ -652,7 +642,6 @@ def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     assert fractions.count(1.0) >= 2
 
 
-@trouble
 def test_keys_without_listening_make_no_card(label, desk, tmp_path):
     (line,) = label("--measure", "--items", "10")
     desk.calm()
