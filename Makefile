@@ -7,11 +7,14 @@ EVERYTHING := $(VENV)/.everything
 # pip tries versions one by one where the lowest ones are asked for; uv knows at once.
 LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/lowest.txt
 
-# One more than there are cores: tests of browsers and servers wait more than they work.
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Two more than there are cores: tests of browsers and servers wait more than they work.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 # Tests that share a server, a browser or a campaign stay on one worker (tests/conftest.py says which).
-SHARED := --dist loadgroup --no-loadscope-reorder
+SHARED := --no-loadscope-reorder
+
+# An environment in which nothing but the package and what it needs is installed.
+CLEAN := build/release/clean/bin
 
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
@@ -27,7 +30,7 @@ QUICK := tests/theory tests/engine tests/model tests/base/test_symbols.py tests/
 # What Python compiled of the sources is kept: every worker and every command of the tests would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick lint bench docs matrix resolve lock lowest clean
+.PHONY: demo test quick release lint bench docs matrix resolve lock lowest clean
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -49,7 +52,9 @@ demo: $(INSTALLED)
 test: $(EVERYTHING)
 	$(BIN)/python -m pytest -n $(WORKERS) $(SHARED)
 
-# At most a minute, to be run all the time.
+# At most a minute, to be run all the time. It leaves out what takes longer or changes seldom: formats and files (tests/io),
+# posteriors, methods, studies but for what all doors agree on, the command line's own tests, the labeler, the server's
+# behaviour under abuse, all but one test in a browser, PostgreSQL, the documentation, docstrings, compiled code, the release.
 quick: $(EVERYTHING)
 	$(BIN)/python -m pytest -n auto $(SHARED) $(QUICK)
 
@@ -74,6 +79,22 @@ lock: $(BIN)/pip
 
 lowest:
 	$(MAKE) test VENV=.venv-lowest LOWEST=1
+
+# The archives as they are uploaded, the wheel built from the sdist, installed with what they need in an environment that
+# has nothing else; outside of the source the installed command makes its demo and checks a file of it.
+release: $(EVERYTHING)
+	rm -rf build/release && mkdir -p build/release/away
+	$(BIN)/python -m build --no-isolation --outdir build/release .
+	sed -n 's/^\([A-Za-z0-9._-]*==[^ ]*\( ;[^\\]*\)\{0,1\}\).*/\1/p' .ci/lock.txt > build/release/versions.txt
+	$(PYTHON) -m venv build/release/clean
+	$(CLEAN)/pip install --quiet $(if $(LOCKED),--constraint build/release/versions.txt) build/release/*.whl
+	$(CLEAN)/pip check
+	for archive in build/release/*.whl build/release/*.tar.gz; do \
+	  $(CLEAN)/pip install --quiet --force-reinstall --no-deps $$archive && cd build/release/away && rm -rf demo \
+	  && ../clean/bin/weakly demo --out demo > demo.txt && ../clean/bin/weakly check demo/pilot.tsv \
+	  && ../clean/bin/python -c "import weakly; print(weakly.__file__)" | grep /site-packages/weakly/ \
+	  && cd $(CURDIR) || exit 1; \
+	done
 
 lint: $(EVERYTHING)
 	$(BIN)/ruff check .

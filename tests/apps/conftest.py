@@ -24,7 +24,7 @@ import weakly.apps.label.launch, weakly.apps.web, weakly.cli.label
 from weakly.cli import main
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
-    words, told, environment = json.loads(line)
+    words, told, environment, before = json.loads(line)
     with warnings.catch_warnings(action="ignore"):  # libraries hold threads of their own
         child = os.fork()
     if child == 0:
@@ -33,6 +33,7 @@ for line in sys.stdin:
         tempfile.tempdir = None
         sys.stderr = open(told, "w", 1)
         os.dup2(sys.stderr.fileno(), 2)
+        exec(before)
         main(words)
     print(child, flush=True)
 """
@@ -41,9 +42,9 @@ for line in sys.stdin:
 class Running:
     """A command that runs in a process of its own, which costs no imports; used as subprocess.Popen is."""
 
-    def __init__(self, mother, told, words, environment):
+    def __init__(self, mother, told, words, environment, before):
         os.mkfifo(told)
-        mother.stdin.write(json.dumps([words, str(told), environment]) + "\n")
+        mother.stdin.write(json.dumps([words, str(told), environment, before]) + "\n")
         mother.stdin.flush()
         self.stderr = told.open(errors="backslashreplace")
         self.pid = int(mother.stdout.readline())
@@ -62,10 +63,10 @@ class Running:
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory):
-    """A function that runs a command of weakly beside the test."""
+    """A function that runs a command of weakly beside the test, after some code of the test's own."""
     with subprocess.Popen([sys.executable, "-c", MOTHER], text=True, stdin=-1, stdout=-1) as mother:
         told = (tmp_path_factory.getbasetemp() / f"told-{k}" for k in itertools.count())
-        yield lambda *words, **environment: Running(mother, next(told), words, environment)
+        yield lambda *words, before="", **environment: Running(mother, next(told), words, environment, before)
         mother.kill()
 
 

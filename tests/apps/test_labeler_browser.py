@@ -8,7 +8,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import axe_core_python
@@ -21,6 +20,11 @@ from selenium.webdriver.support.ui import WebDriverWait
 from weakly.io.soundscape import soundscape
 
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+#: Whether the page takes a key: a segment is shown, for long enough, and has begun to play or waits for a first touch.
+READY = """const done = arguments[0], seen = (id) => document.getElementById(id).checkVisibility();
+    import('/static/state.js').then(({ now }) => done(seen('question') && !now.busy && now.shown > 0
+        && performance.now() - now.shown > 100 && !document.querySelector('.screen.loading, [aria-busy=true]')
+        && (document.getElementById('sound').currentTime > 0 || seen('start'))), () => done(false))"""
 NASTY = "<img src=x onerror=document.title='owned'>"
 
 
@@ -32,8 +36,19 @@ def recordings(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def stopped():
+    """Servers that were told to stop, which nobody waits for until all tests have run."""
+    servers = []
+    yield servers
+    for words, process in servers:
+        assert "Traceback" not in process.stderr.read(), words
+        process.wait()
+        process.stderr.close()
+
+
 @pytest.fixture
-def label(recordings, tmp_path, running):
+def label(recordings, tmp_path, running, stopped):
     """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
     started = []
 
@@ -49,9 +64,7 @@ def label(recordings, tmp_path, running):
     yield start
     for process in started:
         process.terminate()
-        assert "Traceback" not in process.stderr.read()
-        process.wait()
-        process.stderr.close()
+        stopped.append((tmp_path.name, process))
 
 
 @pytest.fixture
@@ -119,11 +132,12 @@ class Desk:
             return [s.duration || 0, s.currentTime, s.webkitAudioDecodedByteCount, s.src]"""
         return self.browser.execute_script(script)
 
-    def heard(self):
-        """Whether the segment was heard to its end."""
-        script = (
-            "const s = document.getElementById('sound'); return s.duration > 0 && s.currentTime >= s.duration - 0.05"
-        )
+    def quiet(self):
+        """Seconds since the segment was heard to its end; 0 before that."""
+        script = """const s = document.getElementById('sound');
+            if (!(s.duration > 0 && s.currentTime >= s.duration - 0.05)) window.ended = null;
+            else if (window.ended?.src !== s.src) window.ended = { src: s.src, at: performance.now() };
+            return window.ended ? (performance.now() - window.ended.at) / 1000 : 0"""
         return self.browser.execute_script(script)
 
     def press(self, key):
@@ -182,10 +196,7 @@ class Desk:
 
     def ready(self):
         """A segment that has just begun to play, or waits for a first touch; keys that come sooner are not taken."""
-        busy = ".screen.loading, [aria-busy=true]"
-        self.until(lambda: self.shows("question") and not self.browser.find_elements(By.CSS_SELECTOR, busy))
-        self.until(lambda: self.sound()[1] > 0.1 or self.shows("start"))
-        time.sleep(0.1)
+        self.until(lambda: self.browser.execute_async_script(READY))
 
     def answer(self, key):
         self.ready()
@@ -461,7 +472,7 @@ def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recording
         other.execute("begin exclusive")
         desk.press("p")
         desk.until(lambda: desk.text("saved") == "saving…")
-        time.sleep(1)
+        assert desk.fetched("me")[0] == 200  # the server lives, and has the answer since before this question
         assert desk.text("saved") == "saving…"
         other.execute("rollback")
     desk.until(desk.saved)
@@ -594,11 +605,15 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
 
 def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     """Somebody who listens, by what the store says of each segment: no picture, no context, a sample, then the card."""
-    (line,) = label("--measure", "--items", "20")
+    scene = soundscape(30, n_events=12, event_length=(0.1, 0.2), least_gap=0.8, rng=2)
+    scene.write(tmp_path / "in" / "pond.wav")
+    scene.to_frame().assign(recording="pond.wav", label="frog").to_csv(tmp_path / "known.csv", index=False)
+    words = ("--label", "frog", "--segment-length", "0.4", "--events", str(tmp_path / "known.csv"))
+    (line,) = label(str(tmp_path / "in"), "--measure", "--items", "20", *words)
     desk.calm()
     desk.open(address_of(line))
     desk.ready()
-    assert "glide" in desk.text("listen")
+    assert "Listen for: frog" in desk.text("listen")
     for hidden in ("context", "speed", "picture"):
         assert not desk.shows(hidden)
     desk.browser.find_element(By.ID, "sample").click()
@@ -609,8 +624,7 @@ def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     desk.press(" ")
     for count in range(20):
         desk.ready()
-        desk.until(desk.heard)
-        time.sleep(0.2)  # nobody answers sooner after a sound, and the card knows
+        desk.until(lambda: desk.quiet() > 0.2)  # nobody answers sooner after a sound, and the card knows
         with contextlib.closing(sqlite3.connect(desk.store)) as db:
             asked = "select query, event_fraction from queries order by number desc limit 1"
             _, fraction = db.execute(asked).fetchone()
@@ -633,6 +647,7 @@ def test_keys_without_listening_make_no_card(label, desk, tmp_path):
     desk.calm()
     desk.open(address_of(line))
     desk.ready()
+    assert "glide" in desk.text("listen")  # of the set that comes along
     desk.press(" ")
     for count in range(10):
         desk.answer("pa"[count % 2])

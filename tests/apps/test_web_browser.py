@@ -243,6 +243,8 @@ def test_a_second_file_dims_the_answer_about_the_first(page, pilot, other):
     page.send("file", pilot)
     page.until(lambda: page.words() == answer_of(pilot))
     assert page.shown(".answer")
+    page.browser.execute_script("""const real = window.fetch; window.underway = 0;
+        window.fetch = (...how) => { window.underway++; return real(...how).finally(() => window.underway--) }""")
     with slow(page.browser):
         page.find("[data-field=file] input[type=file]").send_keys(str(other))
         assert page.state == "waiting"
@@ -252,7 +254,7 @@ def test_a_second_file_dims_the_answer_about_the_first(page, pilot, other):
         page.find(".working button").click()  # cancelled while the file is on its way
         assert page.state == "cancelled"
         assert not page.shown(".results")
-    time.sleep(0.3)
+    page.until(lambda: page.browser.execute_script("return window.underway") == 0)
     assert page.state == "cancelled"  # what comes late is not shown
     page.send("file", other)
     page.until(lambda: page.words() == answer_of(other))

@@ -125,7 +125,7 @@ DOOR = {
     "random": lambda: asked(segment_length=1.0, presence_criterion=0.5),
     "grid": lambda: asked(segment_length=1.0, presence_criterion=0.5, phase=0.0),
     "windows": lambda: asked(segment_length=1.2, hop=0.3, votes=2, presence_criterion=0.5),
-    "rule": lambda: asked(segment_length=1.0, rule=wk.PresenceRule.seconds(0.25)),
+    "rule": lambda: asked(segment_length=1.0, rule=wk.PresenceRule.seconds(0.25), phase=0.0),
     "annotator": lambda: asked(segment_length=1.0, annotator=wk.Annotator.beta(2, 3, guess_rate=0.1), phase=0.0),
     "simulate": lambda: words(wk.simulate(1.0, n_events=3, recording_length=20, segment_length=1,
                                           presence_criterion=0.5, n_recordings=50, rng=1)),
@@ -184,7 +184,7 @@ def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(filled):
     cache, asked, _ = filled
     every = ask(*NAMES)
     asked += [ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3])]
-    assert len(list(cache.rglob("*.nbc"))) > 20
+    assert len(list(cache.rglob("*.nbc"))) > 15
     damaged = [*cache.rglob("*scoring._on_grid-*.nbc"), *sorted(cache.rglob("*engine.grid.*.nbc"))[:2]]
     content = bytearray(damaged[0].read_bytes())
     content[len(content) // 2] ^= 1
@@ -326,11 +326,11 @@ def patience(monkeypatch):
 )
 def test_python_and_machine_code_give_the_same_bits(how, patience):
     rng = np.random.default_rng(5)
-    world = [[(a, a + d) for a, d in zip(np.sort(rng.uniform(0, 30, 4)), rng.gamma(1.0, 0.9, 4))] for _ in range(4)]
+    world = [[(a, a + d) for a, d in zip(np.sort(rng.uniform(0, 12, 3)), rng.gamma(1.0, 0.9, 3))] for _ in range(2)]
     found = []
     for seconds in (1e9, 0.0):
         patience(seconds)
-        found.append(weakly.evaluate(world, recording_length=40.0, segment_length=[1.0, 3.0], **how).to_frame())
+        found.append(weakly.evaluate(world, recording_length=16.0, segment_length=[1.0, 3.0], **how).to_frame())
     for name in found[0].select_dtypes("number"):
         assert found[0][name].to_numpy().tobytes() == found[1][name].to_numpy().tobytes(), name
 

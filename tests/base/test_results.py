@@ -4,7 +4,7 @@ import pytest
 
 from weakly import InvalidInput
 from weakly.apps.label.live import targets
-from weakly.base.results import Condition
+from weakly.base.results import Condition, format_value
 from weakly.studies.plan.decision import SENSES
 
 
@@ -42,3 +42,9 @@ def test_a_class_may_hold_signs_of_a_condition():
     assert (found.label, found.word, found.sense, found.value) == ("big dog: v1.5", "event_recall", "<", 0.5)
     assert found.holds({"big dog: v1.5": {"event_recall": 0.4}, "all": {}})
     assert found.text == "big dog: v1.5.event_recall<0.5"
+
+
+def test_expected_numbers_below_ten_keep_their_digits_and_larger_counts_are_whole():
+    shown = [format_value("n_events", value) for value in (0.345, 9.96, 10.4, 34.5, 2140.2)]
+    assert shown == ["0.345", "9.96", "10", "34", "2,140"]
+    assert format_value("cost", 34.56) == "34.6"  # no count

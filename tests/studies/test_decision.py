@@ -1,0 +1,30 @@
+"""The rule by which a plan chooses, on rows whose numbers are made up."""
+
+from weakly.methods.fixed import Fixed
+from weakly.methods.problem import MethodOutcome
+from weakly.studies.plan.decision import choose
+
+HOW = {"objective": "wrong_time", "wanted": (), "budget": None}
+
+
+def row(length, *, found, wrong, cost=100.0):
+    """Segments of this length, with this share of events found and this wrong time."""
+    return MethodOutcome(Fixed(length), 0.8, found, 0.8, 0.8, 0.9, wrong, 10.0, 60.0, cost)
+
+
+def test_where_no_way_finds_nine_of_ten_events_hardly_fewer_than_the_most_are_found():
+    most, near, few = row(1.0, found=0.8, wrong=5.0), row(2.0, found=0.77, wrong=4.0), row(3.0, found=0.6, wrong=1.0)
+    choice = choose([most, near, few], **HOW)
+    assert choice.row is near  # as good as the most within a twentieth, and less wrong; the least wrong finds too few
+    assert choice.limit == "found"
+    enough = row(4.0, found=0.9, wrong=8.0)
+    assert choose([most, near, few, enough], **HOW).row is enough
+
+
+def test_of_ways_that_are_as_good_the_cheapest_is_chosen():
+    best, cheap, worse = (
+        row(1.0, found=0.95, wrong=1.0, cost=90.0),
+        row(2.0, found=0.95, wrong=1.02, cost=50.0),
+        row(3.0, found=0.95, wrong=2.0, cost=10.0),
+    )
+    assert choose([best, cheap, worse], **HOW).row is cheap
