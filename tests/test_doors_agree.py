@@ -628,7 +628,8 @@ def test_plan_and_infer_learn_one_law_of_lengths_from_cut_events(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_information_and_infer_say_the_same_of_the_same_answers(seed):
     """Both are told the law of lengths, the rate and who answers; the one asks, the other is given its answers. What
-    the method learns beside moves it a little, and so does that it holds any length of an event to be possible."""
+    the method learns beside moves it a little, and so does that it holds any length and any criterion of an event to be
+    possible; without these the two engines are held together in tests/posterior/test_timelines.py."""
     rng, length = np.random.default_rng(seed), 20.0
     starts = np.array([2.0, 9.0, 18.6]) + rng.uniform(-1.0, 1.0, 3)
     truth = np.minimum(np.column_stack((starts, starts + rng.lognormal(0.2, 0.3, 3))), length)  # the end may cut one
@@ -643,7 +644,7 @@ def test_information_and_infer_say_the_same_of_the_same_answers(seed):
                      recording_length=length, step=0.1, rng=0)  # fmt: skip
     known = method.posterior(one, asked)
     mine, theirs = known.active.reshape(200, -1).mean(axis=1), found.active["active"].to_numpy()
-    assert np.abs(mine - theirs).mean() < 0.05
+    assert np.abs(mine - theirs).mean() < 0.07
     assert np.corrcoef(mine, theirs)[0, 1] > 0.97
     assert known.n_events == pytest.approx(float(found.overall["n_events"].iloc[0]), abs=0.4)
     labels = method.labels(one, asked)
