@@ -48,8 +48,8 @@ class Audit(Result):
     and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
     labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
-    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
-    other parts; ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
+    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort`` and ``strong`` (a summary) are the other parts;
+    ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
     the answers look like the law at all. ``findings`` says it in words.
     """
 
@@ -68,7 +68,6 @@ class Audit(Result):
     votes: pd.DataFrame | None
     effort: Effort | None
     strong: pd.DataFrame | None
-    recipe: dict[str, CriterionEstimate]
     fit: LackOfFit | None = None
     detectors: pd.DataFrame | None = None
 
@@ -154,7 +153,7 @@ class Audit(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
-                 "agreement", "annotation_agreement", "effort", "strong", "recipe", "detectors")  # fmt: skip
+                 "agreement", "annotation_agreement", "effort", "strong", "detectors")  # fmt: skip
         return {
             **{name: to_jsonable(getattr(self, name)) for name in names},
             "card": to_jsonable(self.card()),

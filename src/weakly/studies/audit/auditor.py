@@ -10,15 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import Seed, check, choice
 from ...io.dataset import Paths
-from ...model.annotator import TIE
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import Floats, merge
+from ...model.intervals import merge
 from ...posterior import law
 from ...posterior.criterion import (
     METHODS,
@@ -83,7 +81,7 @@ def audit(
     scores : detectors by name, each with its scores of frames, as for :func:`infer`: ``detectors`` tells which of them
         explains the answers best, by how many bits per clip, and how wrong each is expected to be. No strong annotation
         is needed; where there are some, they give the law of event lengths.
-    rng : for the bootstrap of the paper's recipe, and of detectors.
+    rng : for the bootstrap of detectors.
 
     Examples
     --------
@@ -122,12 +120,14 @@ def audit(
     }
     told |= {"recording_length": recording_length, "resolutions": widths, "where": dict(where or {})}
     parts: dict[str, Any] = {
-        **{"settings": told, "notes": (), "estimates": {}, "recipe": {}, "rules": pd.DataFrame()},
+        **{"settings": told, "notes": (), "estimates": {}, "rules": pd.DataFrame()},
         **{"criteria": pd.DataFrame(columns=list(_COLUMNS)), "curves": pd.DataFrame(columns=["label", "scale"])},
         **dict.fromkeys(("quality", "ceiling", "strong", "fit")),
     }
     if truth is not None:
-        _strong_parts(parts, truth, label, rng, alone=said is None)
+        parts["strong"] = summary(truth, labels=truth.select(label).labels)  # refuses a class that is not there
+        marked = truth.recordings.index.isin(set(truth.to_frame()["recording"]))
+        told |= {"n_recordings": len(marked), "n_empty": int((~marked).sum())}
     if truth is not None and said is not None:
         both = pair(truth, said, recording_length=recording_length, examined=looked)
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
@@ -206,16 +206,6 @@ def _with_length(events: Events, recording_length: float | None) -> Events:
     whole = Events.from_frame(events.to_frame(), recording_length=known)
     whole.recordings["annotated"] = events.recordings["annotated"].reindex(whole.recordings.index)
     return whole
-
-
-def _strong_parts(parts: dict[str, Any], truth: Events, label: str | None, rng: Any, *, alone: bool) -> None:
-    chosen = truth.select(label)  # refuses a class that is not there
-    labels = chosen.labels
-    parts["strong"] = summary(truth, labels=labels)
-    parts["settings"]["n_recordings"] = len(truth.recordings)
-    parts["settings"]["n_empty"] = int((~truth.recordings.index.isin(set(truth.to_frame()["recording"]))).sum())
-    if alone and (label is not None or len(labels) == 1):
-        parts["recipe"] = {name: recipe(truth, name, rng=rng) for name in labels}
 
 
 def _paired_parts(
@@ -393,17 +383,6 @@ def _crowd(
     return parts
 
 
-def clip_length(events: Events) -> float:
-    """The one length that all recordings share, or NaN.
-
-    >>> clip_length(Events.from_frame(pd.DataFrame({"onset": [0.0], "offset": [1.0]}), recording_length=10.0))
-    10.0
-    """
-    lengths = events.recordings["length"].to_numpy(np.float64)
-    same = len(lengths) > 0 and not np.isnan(lengths).any() and np.ptp(lengths) <= 1e-6 * lengths[0]
-    return float(lengths[0]) if same else float("nan")
-
-
 def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
     """One row per class: events, recordings that hold it, lengths, and the share of such a recording that they cover.
 
@@ -425,71 +404,3 @@ def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
         rows.append((label, len(length), int(frame["recording"].nunique()), *lengths, coverage))
     columns = ["label", "n_events", "n_recordings", "mean_length", "median_length", "length_share", "coverage"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def recipe(events: Events, label: str, *, n_boot: int = 500, rng: Any = None) -> CriterionEstimate:
-    """The paper's recipe for one class of clips that all have one length; bootstrapped over clips."""
-    clip = clip_length(events)
-    if np.isnan(clip):
-        return unknown("the recordings have no one length", method="paper recipe", n=0)
-    part = events.select(label)
-    lengths = np.minimum(part.lengths, clip)
-    names = part.to_frame()["recording"]
-    return paper_recipe_criterion(lengths, segment_length=clip, recordings=names, n_boot=n_boot, rng=rng)
-
-
-def paper_recipe_criterion(
-    lengths: ArrayLike, *, segment_length: float, recordings: ArrayLike | None = None, n_boot: int = 0, rng: Any = None
-) -> CriterionEstimate:
-    r"""The number that the paper's AudioSet appendix calls the empirical presence criterion.
-
-    It is the :math:`\gamma` at which the mean of Theorem 1 over the event lengths meets the mean of :math:`d_e / d_q`:
-    the smaller root of :math:`2B\gamma^2 - 2A\gamma + U - A = 0` with
-    :math:`A = \overline{d_e/(d_e+d_q)}`, :math:`B = \overline{d_e^2/(d_q(d_e+d_q))}`, :math:`U = \overline{d_e/d_q}`.
-
-    Parameters
-    ----------
-    lengths : d_e in seconds, as far as it lies in its clip; in (0, segment_length].
-    segment_length : d_q in seconds, > 0: 10 for AudioSet.
-    recordings : the clip of every event; with it the bootstrap draws clips, else events.
-    n_boot : bootstrap draws for the interval; 0 for none.
-
-    Notes
-    -----
-    Circular (E21): both sides are functions of the same event lengths, no annotator's answer enters, so it says nothing
-    about annotators. ``identifiable`` is therefore False even where a root exists. For one length
-    :math:`u = d_e/d_q` it is :math:`(1 - \sqrt{1 - 2u^2})/(2u)`, about u/2.
-
-    Examples
-    --------
-    >>> round(paper_recipe_criterion([4.5], segment_length=10).presence_criterion, 3)
-    0.254
-    """
-    d = np.atleast_1d(check("event_length", lengths, called="lengths")).ravel()
-    q = float(check("segment_length", segment_length))
-    if len(d) == 0:
-        return unknown("there are no events", method="paper recipe", n=0)
-    if d.max() > q * (1 + TIE):
-        raise InvalidInput(f"lengths must be at most segment_length {q:g}: the recipe takes the part inside a clip")
-    terms = np.column_stack((d / (d + q), d**2 / (q * (d + q)), d / q, np.ones_like(d)))
-    estimate = float(_recipe_root(terms.sum(axis=0)))
-    if math.isnan(estimate):
-        return unknown("the recipe has no solution: the events are too long", method="paper recipe", n=len(d))
-    interval = (math.nan, math.nan)
-    if n_boot:
-        if recordings is not None:
-            _, code = np.unique(np.asarray(recordings), return_inverse=True)
-            terms = np.column_stack([np.bincount(code, weights=column) for column in terms.T])
-        rng = np.random.default_rng(rng)
-        draws = [_recipe_root(terms[rng.integers(len(terms), size=len(terms))].sum(axis=0)) for _ in range(n_boot)]
-        low, high = np.nanquantile(draws, [0.025, 0.975])
-        interval = float(low), float(high)
-    reason = "circular (E21): a function of the event lengths alone, no answer of an annotator enters"
-    return CriterionEstimate(estimate, interval, math.nan, math.nan, "paper recipe", len(d), False, reason)
-
-
-def _recipe_root(sums: Floats) -> float:
-    a, b, u = sums[:3] / sums[3]
-    inside = a * a - 2 * b * (u - a)
-    root = (a - math.sqrt(inside)) / (2 * b) if inside >= 0 else math.nan
-    return root if 0 < root <= 1 else math.nan
