@@ -235,13 +235,13 @@ def _paired_parts(
     parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
-    truth, marks = {}, {}
-    names = both.strong.recordings.index
+    names, truth = list(map(str, both.strong.recordings.index)), {}
     for name in scored:
-        timelines = both.timelines(name)
-        truth[name] = {str(r): events for r, (events, _) in zip(names, timelines) if len(events)}
-        marks[name] = _marks(observed[name])
-    lengths = {str(r): float(v) for r, v in both.strong.recordings["length"].items()}
+        lines = both.timelines(name)
+        held = np.flatnonzero(lines.counts)
+        truth[name] = {names[r]: lines.bounds[lines.starts[r] : lines.starts[r + 1]] for r in held}
+    marks = {name: _marks(observed[name]) for name in scored}
+    lengths = dict(zip(names, both.strong.recordings["length"].astype(float)))
     widths = parts["settings"]["resolutions"]
     parts["ceiling"] = ceiling(
         truth, marks, recording_length=lengths, resolutions=widths, collar=collar, share_of_length=share_of_length
@@ -268,7 +268,7 @@ def _criteria(
     """
     rows: list[dict[str, Any]] = []
     kept: dict[tuple[str, str], CriterionEstimate] = {}
-    columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
+    columns = ["place", "annotator", "event_fraction", "coverage", "present"]
     together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
     whole = _estimates(together, refused, both_scales)
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
@@ -291,7 +291,7 @@ def _criteria(
 def _clusters(seen: pd.DataFrame) -> list[Any]:
     """Recordings, and annotators where they are many enough to be a sample."""
     people = codes_of(seen["annotator"])
-    return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
+    return [codes_of(seen["place"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
 
 
 def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
@@ -322,7 +322,7 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
         for k in np.flatnonzero(own).tolist():
             part = seen[unit == k]
             people[str(names[k])] = estimate_criterion(
-                part["event_fraction"], present=part["present"], clusters=[codes_of(part["recording"])]
+                part["event_fraction"], present=part["present"], clusters=[codes_of(part["place"])]
             )
     few = np.flatnonzero((asked > 0) & ~own)
     if len(few) and len(names) > 1:
@@ -389,18 +389,18 @@ def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
     ``length_share`` is the mean of event length over recording length, ``coverage`` the mean share of a recording that
     the union of its events covers. They differ as soon as a recording holds several events.
     """
-    extents = events.extents
+    frame = events.to_frame().assign(length=events.lengths)
+    frame["share"] = frame["length"] / events.extents.reindex(frame["recording"]).to_numpy(np.float64)
+    parts = dict(list(frame.groupby("label")))
     rows = []
     for label in events.labels if labels is None else labels:
-        part = events.select(label)
-        frame, length = part.to_frame(), part.lengths
-        whole = extents.reindex(frame["recording"]).to_numpy(np.float64)
-        timelines = events.timelines(label)
+        part, timelines = parts[label], events.timelines(label)
         passed = np.cumsum(timelines.bounds[:, 1] - timelines.bounds[:, 0])
         covered = np.diff(np.concatenate(([0.0], passed))[timelines.starts])
         held = timelines.counts > 0
-        lengths = float(length.mean()), float(np.median(length)), float((length / whole).mean())
+        length, share = part["length"].to_numpy(), part["share"].to_numpy()
+        lengths = float(length.mean()), float(np.median(length)), float(share.mean())
         coverage = float((covered[held] / timelines.lengths[held]).mean()) if held.any() else math.nan
-        rows.append((label, len(length), int(frame["recording"].nunique()), *lengths, coverage))
+        rows.append((label, len(part), part["recording"].nunique(), *lengths, coverage))
     columns = ["label", "n_events", "n_recordings", "mean_length", "median_length", "length_share", "coverage"]
     return pd.DataFrame(rows, columns=columns)
