@@ -233,6 +233,7 @@ def simulate(
     outlet: Outlet,
 ) -> None:
     """Simulate."""
+    values = locals()
     from ..base.parallel import open_executor
     from ..model.answer_model import AnswerModels
     from ..model.lengths import Lengths
@@ -244,9 +245,9 @@ def simulate(
     who = who.with_rates(guess_rate=guess_rate, lapse_rate=lapse_rate, flip_rate=flip_rate)
     given = None if segment_length is None else numbers(segment_length, name="--segment-length")
     with open_executor(workers=workers, scheduler=scheduler) as executor:
-        how: dict[str, Any] = {"n_events": events, "recording_length": recording_length, "n_recordings": recordings}
+        how = common.chosen(values, "recording_length placement gap hop votes")
+        how |= {"n_events": events, "n_recordings": recordings, "phase": _phase(phase), "rng": seed}
         how |= {"segment_length": given or widths_to_try(law, [each.middle for each in who]), "presence_criterion": who}
-        how |= {"placement": placement, "gap": gap, "phase": _phase(phase), "hop": hop, "votes": votes, "rng": seed}
         result = make(law, **how, executor=executor, progress=True)
     deliver(result, outlet, name="simulation", most=60)
 
@@ -305,6 +306,7 @@ def audit(
     outlet: Outlet,
 ) -> None:
     """Audit."""
+    values = locals()
     from ..base.results import counted
     from ..io import read_examined
     from ..io.gather import LAYERS
@@ -335,15 +337,13 @@ def audit(
         strong=truth,
         weak=labels,
         label=reading.label,
-        unlisted=unlisted,  # type: ignore[arg-type]
         recording_length=reading.seconds,
         resolutions=numbers(resolution, name="--resolution"),
-        collar=collar,
-        share_of_length=share_of_length,
         where={name: value for name, value in (reading.where or {}).items() if name not in LAYERS} or None,
         examined=truth.examined if looked else examined if examined in (None, "all") else read_examined(examined),
         scores=None if scores is None else _named_scores([file.strip() for file in scores.split(",")], hop),
         rng=seed,
+        **common.chosen(values, "unlisted collar share_of_length"),
     )
     with common.failing_if(result, fail_on):
         deliver(result, outlet, name="audit", most=25)

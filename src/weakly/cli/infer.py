@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from ..base.errors import InvalidInput
-from .common import Outlet, ReadingOptions, command, deliver, fresh, option, wrote
+from .common import Outlet, ReadingOptions, chosen, command, deliver, fresh, option, wrote
 
 _HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
 
@@ -59,6 +59,7 @@ def infer(
     outlet: Outlet,
 ) -> None:
     """Infer."""
+    values = locals()
     from ..base.symbols import check
     from ..io.soundscape import read_scores
     from ..model.answer_model import AnswerModels
@@ -87,17 +88,12 @@ def infer(
             event_length=lengths,
             annotator=who,
             presence_criterion=presence_criterion,
-            rule=rule,
-            event_rate=event_rate,
-            bouts=bouts,
             scores=None if scores is None else read_scores(scores, hop=hop),
-            calibrate=calibrate,
             recording_length=reading.seconds,
-            step=step,
             label=reading.label,
-            unlisted=unlisted,  # type: ignore[arg-type]
             rng=seed,
             progress=True,
+            **chosen(values, "rule event_rate bouts calibrate step unlisted"),
         )
     caveats = result.caveats()
     for each in said:

@@ -58,16 +58,19 @@ class _Cache:
     items: dict[str, Item] = field(default_factory=dict)
     by_place: dict[tuple[str, float, float], list[Item]] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
-    numbers: dict[str, int] = field(default_factory=dict)
     by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
     undone: dict[str, int] = field(default_factory=dict)  # answers that were taken back, with the number of the undo
     given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
-    by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
+    by_person: dict[str, list[Answer]] = field(default_factory=dict)  # in the order of arrival, and those taken back
     actions: dict[str, Any] = field(default_factory=dict)
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
     marks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # by answer: where events are
     later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
+
+    def counts(self, answer: Answer) -> bool:
+        """Whether this is what the person says of the query now."""
+        return self.given.get(answer.query, {}).get(answer.annotator) == answer.id
 
 
 @dataclass
@@ -157,13 +160,12 @@ class LabelingSession:
 
     def answers_by(self, annotator: str) -> list[Answer]:
         """The answers of this person that count, in the order of arrival."""
-        return list(self._cache.by_person.get(annotator, {}).values())
+        return [one for one in self._cache.by_person.get(annotator, ()) if self._cache.counts(one)]
 
     def all_answers(self) -> list[Answer]:
         """Every answer that counts, in the order of arrival."""
         with self._lock:
-            mine = self._cache.by_person
-            return [one for name, one in self._cache.answers.items() if name in mine.get(one.annotator, {})]
+            return [one for one in self._cache.answers.values() if self._cache.counts(one)]
 
     def reviewed_seconds(self, answer: Answer, item: Item) -> float:
         """Seconds of the recording that played, or were shown, before this answer; else the segment's length."""
@@ -387,12 +389,9 @@ class LabelingSession:
             )  # fmt: skip
             kept.by_place.setdefault(item.place, []).append(item)
         for row in news.get("answers", ()):
-            present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
-            kept.answers[row.answer] = Answer(
-                row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
-            )
+            kept.answers[row.answer] = answer = Answer.of(row)
             kept.by_query.setdefault(row.query, []).append(row.answer)
-            kept.numbers[row.answer] = row.number
+            kept.by_person.setdefault(answer.annotator, []).append(answer)
         for row in news.get("actions", ()):
             kept.actions[row.action] = row
             if row.kind == "undo":
@@ -411,22 +410,9 @@ class LabelingSession:
         for table, rows in news.items():
             if rows:
                 kept.seen[table] = rows[-1].number
-        late = set()
         for query in changed:
-            before = kept.given.get(query, {})
-            kept.given[query] = now = {
-                kept.answers[name].annotator: name for name in kept.by_query.get(query, ()) if name not in kept.undone
-            }
-            for person in before.keys() | now.keys():
-                if before.get(person) != now.get(person):
-                    mine = kept.by_person.setdefault(person, {})
-                    mine.pop(before.get(person, ""), None)
-                    if person in now:
-                        if mine and kept.numbers[now[person]] < kept.numbers[next(reversed(mine))]:
-                            late.add(person)
-                        mine[now[person]] = kept.answers[now[person]]
-        for person in late:
-            kept.by_person[person] = dict(sorted(kept.by_person[person].items(), key=lambda one: kept.numbers[one[0]]))
+            names = [name for name in kept.by_query.get(query, ()) if name not in kept.undone]
+            kept.given[query] = {kept.answers[name].annotator: name for name in names}
         is_reordered = any(row.kind in ("undo", "later") for row in news.get("actions", ()))
         if news.get("queries") or is_reordered or self.more is not None:
             self._found.clear()
