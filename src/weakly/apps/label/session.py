@@ -66,6 +66,7 @@ class _Cache:
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
     marks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # by answer: where events are
     later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
+    paused: dict[str, bool] = field(default_factory=dict)  # by annotator, what the owner said last
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
 
     def counts(self, answer: Answer) -> bool:
@@ -126,10 +127,6 @@ class LabelingSession:
         self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
-        paused = store.setting("paused") or []
-        if not isinstance(paused, list) or not all(isinstance(name, str) for name in paused):
-            raise InvalidInput(f"{store.name}: remembers paused {paused!r:.80}: damaged?")
-        self.paused = set(paused)  # annotators who are not asked for now
         self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
@@ -147,6 +144,11 @@ class LabelingSession:
     def people(self) -> list[str]:
         """The annotators, and whoever else has answered."""
         return list(dict.fromkeys([*self.annotators, *self._cache.by_person]))
+
+    @property
+    def paused(self) -> set[str]:
+        """The annotators who are not asked for now; another server's word counts from the next refresh on."""
+        return {name for name, is_paused in self._cache.paused.items() if is_paused}
 
     def answer_of(self, annotator: str, query: str) -> Answer | None:
         """The answer of this person that counts, if there is one."""
@@ -349,9 +351,9 @@ class LabelingSession:
 
     def pause(self, annotator: str, is_paused: bool) -> None:
         """Whether this person is asked for now; others do what they leave."""
-        with self._lock:
-            self.paused = self.paused | {annotator} if is_paused else self.paused - {annotator}
-            self.store.setting("paused", sorted(self.paused), anew=True)
+        with self._changing() as connection:
+            self._act(connection, f"pause:{secrets.token_hex(8)}", ("", annotator), "pause", str(is_paused))
+            self._refresh(connection)
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
@@ -396,16 +398,18 @@ class LabelingSession:
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
+            elif row.kind == "pause":
+                kept.paused[row.annotator] = row.detail == str(True)
             elif row.kind == "later":
                 kept.later[(row.annotator, row.query)] = row.number
             elif row.kind in ("reviewed", "mark"):
                 with suppress(ValueError):  # somebody else's note
                     first, second = map(float, row.detail.split())
-                    answer = row.action.rpartition(":")[0]
+                    name = row.action.rpartition(":")[0]
                     if row.kind == "mark":
-                        kept.marks.setdefault(answer, []).append((first, second))
+                        kept.marks.setdefault(name, []).append((first, second))
                     else:
-                        kept.reviewed[answer] = first, second
+                        kept.reviewed[name] = first, second
         changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:

@@ -54,7 +54,8 @@ ANSWERS = Table(
     Column("query", String, nullable=False, index=True), Column("present", Float), Column("annotator", String),
     Column("seconds", Float), Column("answered", String), Column("source", String),
 )  # fmt: skip
-#: What annotators did besides answering: undo (of the answer in ``detail``), bookmark (with a note), context, speed.
+#: What annotators did besides answering: undo (of the answer in ``detail``), bookmark (with a note), context, speed;
+#: and whom the owner has paused.
 ACTIONS = Table(
     "actions", _META,
     Column("number", Integer, primary_key=True, autoincrement=False), Column("action", String, unique=True),
