@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
@@ -134,20 +135,13 @@ def audit(
         if parts["fit"] is not None and not parts["fit"].is_good:
             warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
     if scores is not None:
-        parts["detectors"] = _detectors(scores, truth, said, label, unlisted, recording_length, rng)
+        how = {"event_length": truth, "label": label, "recording_length": recording_length}
+        parts["detectors"] = _detectors(scores, said, rng, unlisted=unlisted or "unknown", **how)
     parts |= _crowd(None if said is None else said.select(label), recording_length, looked, unlisted)
     return Audit(**parts, annotation_agreement=_agreement_in_time(truth, label, looked))
 
 
-def _detectors(
-    scores: Mapping[str, pd.DataFrame],
-    truth: Any,
-    said: Any,
-    label: Any,
-    unlisted: Any,
-    recording_length: Any,
-    rng: Any,
-) -> pd.DataFrame:
+def _detectors(scores: Mapping[str, pd.DataFrame], said: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
     """How well each detector explains the answers, by class."""
     from ...posterior.detector import compare_detectors, frames_by_class, matched_frames
     from ..infer.estimation import infer
@@ -158,8 +152,7 @@ def _detectors(
         raise InvalidInput("scores must name one detector or more, got none")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # what answers do not tell of events is no matter here
-        found = infer(said, event_length=truth, label=label, unlisted=unlisted or "unknown", draws=10, rng=rng,
-                      recording_length=recording_length)  # fmt: skip
+        found = infer(said, draws=10, rng=rng, **how)
     rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
     for name, part in found.parts.items():
         recordings = [one.recording for one in part.recordings]
@@ -266,41 +259,42 @@ def _criteria(
 
     The law comes first in every group. Annotators and classes with few answers are drawn to the others.
     """
-    rows: list[dict[str, Any]] = []
-    kept: dict[tuple[str, str], CriterionEstimate] = {}
     columns = ["place", "annotator", "event_fraction", "coverage", "present"]
     together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
     whole = _estimates(together, refused, both_scales)
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
+    fits: list[tuple[str, str, CriterionEstimate]] = []
     for name, seen in observed.items():
         found = _estimates(seen, refused, False) if len(observed) > 1 else whole
         if name in drawn and not found[0].identifiable:
             found.insert(0, drawn[name])
-        kept[name, ""] = found[0]
-        rows += [_row(name, "", one) for one in found]
+        fits += [(name, "", one) for one in found]
         if not refused and seen["annotator"].nunique() > 1:
-            for person, one in _drawn(seen, "annotator", found[0]).items():
-                kept[name, person] = one
-                rows.append(_row(name, person, one))
+            fits += [(name, person, one) for person, one in _drawn(seen, "annotator", found[0]).items()]
     if len(observed) > 1:
-        kept["all", ""] = whole[0]
-        rows += [_row("all", "", one) for one in whole]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)), kept
-
-
-def _clusters(seen: pd.DataFrame) -> list[Any]:
-    """Recordings, and annotators where they are many enough to be a sample."""
-    people = codes_of(seen["annotator"])
-    return [codes_of(seen["place"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
+        fits += [("all", "", one) for one in whole]
+    rows = [
+        {"label": label, "annotator": person, **asdict(one), **one.flat(),
+         "identified": ", ".join(name for name, known in one.identified.items() if known)}
+        for label, person, one in fits
+    ]  # fmt: skip
+    first: dict[tuple[str, str], CriterionEstimate] = {}
+    for label, person, one in fits:
+        first.setdefault((label, person), one)
+    return pd.DataFrame(rows, columns=list(_COLUMNS)), first
 
 
 def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
-    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent."""
+    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent.
+
+    Recordings are clusters, and annotators where they are many enough to be a sample.
+    """
     seen = seen[seen["present"].notna()]
-    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
-    y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
+    y, people = seen["present"].to_numpy(np.float64), codes_of(seen["annotator"])
     if refused:
         return [unknown(ONLY_PRESENT, method="law", n=len(y))]
+    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
+    clusters = [codes_of(seen["place"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
     found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
     if both_scales or not found[0].identifiable:
         found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
@@ -333,15 +327,6 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
                 "law, drawn to the others", int((unit == k).sum()), True, spread=whole.spread,
             )  # fmt: skip
     return people
-
-
-def _row(label: str, annotator: str, one: CriterionEstimate) -> dict[str, Any]:
-    row: dict[str, Any] = {"label": label, "annotator": annotator, **one.flat()}
-    told = ", ".join(name for name, known in one.identified.items() if known)
-    plain = {
-        name: getattr(one, name) for name in ("method", "scale", "n", "aic", "design_effect", "identifiable", "reason")
-    }
-    return {**row, **plain, "identified": told}
 
 
 def _agreement_in_time(truth: Events | None, label: str | None, looked: Examined | None) -> Agreement | None:
