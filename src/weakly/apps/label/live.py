@@ -318,10 +318,9 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
             rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
         else:
             rest = ", if the law of lengths is right" + ("" if state.get("slips") else " and slips are rare")
-        said.append(
-            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is "
-            f"{spent['sense']}{rest}."
-        )
+        share = "{} ({} to {})".format(*(percent(alone[f"presence_criterion{end}"]) for end in ("", "_low", "_high")))
+        words = f"From {alone['n_items']} answers alone you notice an event once {share} of it is"
+        said.append(f"{words} {spent['sense']}{rest}.")
     elif card is None and annotator is not None:
         said.append(
             "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
@@ -365,11 +364,6 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if state["may_stop"]:
         said.append("You may stop now.")
     return said
-
-
-def _percent(found: dict[str, Any]) -> str:
-    middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
-    return f"{percent(middle)} ({percent(low)} to {percent(high)})"
 
 
 def _law(found: dict[str, Any]) -> str:

@@ -170,7 +170,10 @@ class AnnotatorProfile:
             said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
         work = "listening" if self.sense == "heard" else "looking"
-        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as without {work}"
+        coin = ""
+        if self.bayes_factor is not None:
+            times = "over a million" if self.bayes_factor > 1e6 else f"{self.bayes_factor:,.0f}"
+            coin = f"; {times} times as likely as without {work}"
         alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
         seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
         return (
@@ -191,10 +194,6 @@ def _noticed(law: str, numbers: dict[str, Any]) -> str:
     if law != "seconds":
         parts.append("{} ({} to {})".format(*map(percent, numbers["presence_criterion"])))
     return " or ".join(parts) + " of it" + (", whichever is less," if law == "either" else "")
-
-
-def _times(factor: float) -> str:
-    return "over a million times" if factor > 1e6 else f"{factor:,.0f} times"
 
 
 @dataclass
@@ -223,7 +222,7 @@ class Measurement:
 
     def is_for(self, item: Item, annotator: str) -> bool:
         """Each person has items of their own."""
-        return item.method == _method(annotator)
+        return item.method == f"measure {annotator}"
 
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The next item of everybody who has answered their last one; none when there are enough."""
@@ -269,8 +268,8 @@ class Measurement:
         asked = [(item.recording, item.onset, item.offset) for item in items]
         asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
         repeat = sum((r, round(a, 6), round(b, 6)) == (recording, onset, offset) for r, a, b in asked)
-        query = query_id(recording, onset, offset, self.label, repeat)
-        values = (query, recording, onset, offset, self.label, _method(annotator), 1 + count, repeat, True, fraction,
+        query, method = query_id(recording, onset, offset, self.label, repeat), f"measure {annotator}"
+        values = (query, recording, onset, offset, self.label, method, 1 + count, repeat, True, fraction,
                   self.recordings[recording].length)  # fmt: skip
         return dict(zip(COLUMNS, values))
 
@@ -298,10 +297,6 @@ class Measurement:
             f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold {what} and "
             "no other event; give recordings whose events stand further apart, or another --segment-length"
         )
-
-
-def _method(annotator: str) -> str:
-    return f"measure {annotator}"
 
 
 def event_lengths(recordings: Mapping[str, Recording]) -> list[float]:
@@ -370,9 +365,9 @@ def card_of(
     )  # fmt: skip
 
 
-def usual_length(recordings: Iterable[Recording]) -> float:
+def usual_length(recordings: Mapping[str, Recording]) -> float:
     """A segment length that holds nine of ten known events whole, with as much around them."""
-    lengths = [float(b - a) for one in recordings if one.events is not None for a, b in one.events]
+    lengths = event_lengths(recordings)
     return float(np.round(max(1.0, 2 * np.quantile(lengths, 0.9)), 1)) if lengths else 2.0
 
 

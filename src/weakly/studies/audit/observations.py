@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
 from ...io.gather import name_key
+from ...io.tool_tables import CLIP
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Bools, EventArrays, Floats, Ints, as_intervals, merge
@@ -383,13 +383,10 @@ def _under_known_names(answers: Answers, known: pd.Index, notes: list[str]) -> A
     return Answers(frame)
 
 
-_TIMES = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
-
-
 def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
     """Make recordings and times of clips' names (``day_30.0_40.0.wav`` of ``day``), if these recordings are known."""
-    parts = frame["recording"].astype(str).str.extract(_TIMES)
-    base = pd.Series([_TIMES.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
+    parts = frame["recording"].astype(str).str.extract(CLIP)
+    base = pd.Series([CLIP.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
     other = matched(base, known)
     if parts.isna().any(axis=None) or not other:
         return False
@@ -401,7 +398,7 @@ def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
 def _whole_clips(frame: pd.DataFrame) -> None:
     """Times that only repeat the recording's place in a longer file become times within the recording."""
     code, names = pd.factorize(frame["recording"])
-    parts = pd.Series(names, dtype=object).str.extract(_TIMES).astype(np.float64).to_numpy()
+    parts = pd.Series(names, dtype=object).str.extract(CLIP).astype(np.float64).to_numpy()
     if np.isnan(parts).all():
         return
     times = frame[["onset", "offset"]].to_numpy(np.float64)

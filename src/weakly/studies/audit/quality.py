@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,8 @@ def quality(
     -----
     Several annotators' answers about one segment are first reduced to their majority; ties count as half a label.
     """
-    rows, missed, phantom, total = [], [], [], None
-    counts: list[dict[str, float]] = []
-    finds: list[Floats] = []
+    parts: list[tuple[str, Tally, Floats, dict[str, float]]] = []
+    missed, phantom = [], []
     for label in pairing.labels if labels is None else labels:
         seen = pairing.observed(label, unlisted=unlisted) if observed is None else observed[label]
         every = _reduced(seen)
@@ -79,9 +79,6 @@ def quality(
         unsure = int((every["present"].isna() & (every["coverage"] > _TOUCH)).sum())
         if len(one) == 0:
             continue
-        found, tally = _found(timelines, one), _tally(timelines, one)
-        finds.append(found)
-        total = tally if total is None else total + tally
         present, tied = one["present"] > 0.5, one["present"] == 0.5
         meets = one["coverage"] > _TOUCH
         count = {
@@ -96,24 +93,18 @@ def quality(
             "coverage": float(one.loc[present, "coverage"].sum()),
             "event_seconds": float((one["coverage"] * (one["offset"] - one["onset"]))[present].sum()),
         }
-        counts.append(count)
-        rows.append({"label": label, **_row(tally, found), **_counted(count, found)})
+        parts.append((label, _tally(timelines, one), _found(timelines, one), count))
         missed.append(one[meets & ~present & ~tied])
         phantom.append(one[present & ~meets])
-    if total is not None:
+    if parts:
+        _, tallies, finds, counts = zip(*parts)
         summed = {name: sum(count[name] for count in counts) for name in counts[0]}
-        found = np.sum(finds, axis=0)
-        rows.append({"label": "all", **_row(total, found), **_counted(summed, found)})
+        parts.append(("all", reduce(add, tallies), np.sum(finds, axis=0), summed))
+    rows = [{"label": label, **_row(tally, found, count)} for label, tally, found, count in parts]
     return Quality(pd.DataFrame(rows), _listed(missed), _listed(phantom), unlisted)
 
 
-def _counted(count: dict[str, float], found: Floats) -> dict[str, float]:
-    said, events = count["n_present"], count["n_all_events"]
-    means = {name: count[name] / said if said else float("nan") for name in ("coverage", "event_seconds")}
-    return {**count, **means, "asked_share": float(found[:, 1].sum()) / events if events else float("nan")}
-
-
-def _row(tally: Tally, found: Floats) -> dict[str, float]:
+def _row(tally: Tally, found: Floats, count: dict[str, float]) -> dict[str, float]:
     metrics = tally.metrics()
     row = {f"{name}{end}": float(metrics[f"{name}{end}"].item()) for name in METRICS for end in ("", "_se")}
     row["event_recall"], row["event_recall_se"] = _share(found[found[:, 1] > 0])
@@ -122,10 +113,14 @@ def _row(tally: Tally, found: Floats) -> dict[str, float]:
     row["n_queries"] = int(tally.n_segments.item())
     row["listened"] = float(tally.listened.item())
     event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
-    quiet = row["listened"] - event
-    row["insertion_rate"] = (said - tp) / quiet if quiet > 0 else float("nan")
-    row["deletion_rate"] = 1 - tp / event if event > 0 else float("nan")
-    return row
+    row["insertion_rate"] = _over(said - tp, row["listened"] - event)
+    row["deletion_rate"] = 1 - _over(tp, event)
+    row |= count | {name: _over(count[name], count["n_present"]) for name in ("coverage", "event_seconds")}
+    return {**row, "asked_share": _over(float(found[:, 1].sum()), count["n_all_events"])}
+
+
+def _over(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else float("nan")
 
 
 def _share(found: Floats) -> tuple[float, float]:
