@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from .session import LabelingSession
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
 
+T = TypeVar("T")
 #: Criteria that the answers alone are asked to tell from each other.
 CRITERIA = np.linspace(0.05, 0.95, 10)
 SLIP = 0.02  # how often people guess, and lapse, while nobody knows
@@ -81,8 +82,7 @@ class QualityMonitor:
     cost: Cost | None = None
     learned: BeliefSummary | None = None
     card: Callable[[str], Any] | None = None  # of a person, from items of known events
-    _last: tuple[int, Inference | None] = (-1, None)
-    _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
+    _kept: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
     def __post_init__(self) -> None:
@@ -95,11 +95,16 @@ class QualityMonitor:
     def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
+        return self._once("", given, lambda: self._infer(given, self.annotators(session), draws=20))
+
+    def _once(self, of: str, given: pd.DataFrame, work: Callable[[], T]) -> T:
+        """What the work makes of these answers (of one person, or of all), done anew when they have changed."""
         mark = hash(tuple(given["answer"]))
         with self._lock:
-            if self._last[0] != mark:
-                self._last = (mark, self._infer(given, self.annotators(session), draws=20))
-            return self._last[1]
+            if of not in self._kept or self._kept[of][0] != mark:
+                self._kept[of] = mark, work()
+            found: T = self._kept[of][1]
+            return found
 
     @property
     def sense(self) -> str:
@@ -160,11 +165,7 @@ class QualityMonitor:
             return None
         given = answers_of(session)
         given = given[given["annotator"] == annotator]
-        mark = hash(tuple(given["answer"]))
-        with self._lock:
-            if self._criteria.get(annotator, (None,))[0] != mark:
-                self._criteria[annotator] = (mark, self._criterion(session, given))
-            return self._criteria[annotator][1]
+        return self._once(f"of {annotator}", given, lambda: self._criterion(session, given))
 
     def _criterion(self, session: LabelingSession, given: pd.DataFrame) -> dict[str, Any] | None:
         likelihoods, who = [], self.annotators(session)

@@ -209,7 +209,6 @@ class Measurement:
     label: str
     annotators: Sequence[str]
     n_items: int = N_ITEMS
-    _known: dict[str, tuple[list[tuple[float, float, float]], CriterionPosterior]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not any(one.events is not None and len(one.events) for one in self.recordings.values()):
@@ -238,16 +237,6 @@ class Measurement:
                 rows.append(self._next(annotator, answers, mine, [*session.items.values()], rows))
         return rows
 
-    def _posterior(self, annotator: str, answers: list[tuple[float, float, float]]) -> CriterionPosterior:
-        """What the answers say; only those that are new are worked in."""
-        before, known = self._known.get(annotator, ([], CriterionPosterior.prior(event_lengths(self.recordings))))
-        if str(answers[: len(before)]) != str(before):  # NaN is no equal
-            before, known = [], CriterionPosterior.prior(event_lengths(self.recordings))
-        if len(answers) > len(before):
-            known = known.update(*np.array(answers[len(before) :], dtype=np.float64).T)
-        self._known[annotator] = (answers, known)
-        return known
-
     def _next(
         self, annotator: str, answers: list[tuple[float, float, float]], mine: list[Item], items: list[Item],
         more: list[dict[str, Any]],
@@ -263,7 +252,8 @@ class Measurement:
             found = item.recording, item.onset, item.offset, float(item.event_fraction or 0.0)
         else:
             fixed = {nothing: 0.0, whole: 1.0}.get(count % 10)
-            found = self._segment(rng, fixed, None if fixed is not None else self._posterior(annotator, answers))
+            posterior = posterior_of(answers, event_lengths(self.recordings)) if fixed is None else None
+            found = self._segment(rng, fixed, posterior)
         recording, onset, offset, fraction = found
         asked = [(item.recording, item.onset, item.offset) for item in items]
         asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
