@@ -336,9 +336,6 @@ def event_counts(
 
 
 def _matching(ours: Floats, theirs: Floats, collar: float, share: float, offset: bool) -> int:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
     order = np.argsort(theirs[:, 0], kind="stable")
     theirs = theirs[order]
     low = np.searchsorted(theirs[:, 0], ours[:, 0] - collar * (1 + 1e-9))
@@ -352,6 +349,9 @@ def _matching(ours: Floats, theirs: Floats, collar: float, share: float, offset:
     row, column = row[good], column[good]
     if len(np.unique(row)) == len(row) == len(np.unique(column)):  # nobody competes
         return len(row)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     row, column = row.astype(np.int32), column.astype(np.int32)  # what the matching of older scipy takes
     graph = csr_array((np.ones(len(row)), (row, column)), shape=(len(ours), len(theirs)))
     return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
