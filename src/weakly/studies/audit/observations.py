@@ -135,13 +135,13 @@ ExaminedLike = (
 def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
     if "recording" not in frame:
         raise InvalidInput(f"examined needs a column 'recording'; there are {', '.join(map(str, frame.columns))}")
-    frame = frame.assign(**{name: value for name, value in (("annotator", ""), ("onset", np.nan), ("offset", np.nan))
-                            if name not in frame})  # fmt: skip
-    found: dict[tuple[str, str], Any] = {}
-    for (who, name), rows in frame.assign(annotator=frame["annotator"].fillna("")).groupby(["annotator", "recording"]):
-        whole = rows[["onset", "offset"]].isna().any(axis=None)
-        found[str(who), str(name)] = None if whole else rows[["onset", "offset"]].to_numpy(np.float64)
-    return found
+    frame = frame.reindex(columns=["annotator", "recording", "onset", "offset"])
+    people = frame["annotator"].astype(object).where(frame["annotator"].notna(), "")
+    groups = frame.groupby([people, "recording"])[["onset", "offset"]]
+    return {
+        (str(who), str(name)): None if rows.isna().any(axis=None) else rows.to_numpy(np.float64)
+        for (who, name), rows in groups
+    }
 
 
 @dataclass(frozen=True)
