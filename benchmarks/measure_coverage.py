@@ -94,7 +94,7 @@ class Desk:
 
 def measured(person, items, recordings, name):
     """The card of this person, or why there is none."""
-    desk, asks = Desk(), Measurement(recordings, usual_length(recordings.values()), "owl", [name], items)
+    desk, asks = Desk(), Measurement(recordings, usual_length(recordings), "owl", [name], items)
     while rows := asks.rows(desk, ()):
         row = rows[0]
         fields = ("query", "recording", "onset", "offset", "label", "calibration", "event_fraction", "method")

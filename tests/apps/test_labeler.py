@@ -686,11 +686,6 @@ class TestSafety:
         assert page.get("/api/1/ask").headers["content-type"] == "application/json"
         assert NASTY not in page.get("/").text
 
-    def test_a_damaged_list_of_the_paused_is_said(self, recordings, tmp_path):
-        opened(recordings, tmp_path / "c").session.store.setting("paused", 5, anew=True)
-        with pytest.raises(InvalidInput, match="remembers paused 5: damaged"):
-            opened(recordings, tmp_path / "c")
-
     def test_a_damaged_store_is_said_and_kept(self, recordings, tmp_path):
         opened(recordings, tmp_path / "c")
         (tmp_path / "c" / "campaign.db").write_bytes(b"no database at all")
@@ -2161,11 +2156,21 @@ class TestOwner:
         made = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])
         owner, ana = web(made, made.access.token(None)), web(made, made.access.token("ana"))
         query = first(ana)
+        other = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # which runs meanwhile
+        there = web(other, other.access.token("ana"))
+        assert there.get(f"/api/1/sound/{query}").status_code == 200
+        ticket = made.access.ticket("ana", query)
         said = owner.post("/api/1/member", json={"annotator": "ana", "state": "paused"}).json()
+        for page in (there, ana):  # the other server learns of it from the first question
+            assert page.get("/api/1/ask").status_code == 403
+            assert {page.get(f"/api/1/{what}/{query}").status_code for what in ("sound", "picture", "item")} == {403}
+        video = ana.get(f"/api/1/video/{query}?ticket={ticket}")
+        assert video.status_code == 401
+        assert owner.get(f"/api/1/sound/{query}").status_code == 200
         assert said["links"] == {"ana": "paused", "ben": "working"}
         assert "paused your link" in ana.get("/api/1/ask").json()["message"]
         assert tell(ana, query, 1).status_code == 403
-        again = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # another server knows
+        again = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # a server that starts later knows
         assert web(again, again.access.token("ana")).get("/api/1/ask").status_code == 403
         owner.post("/api/1/member", json={"annotator": "ana", "state": "working"})
         assert tell(ana, query, 1).json()["kept"]

@@ -163,7 +163,7 @@ def test_facts_come_out_of_the_command(capsys, real_data):
     path = real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv"
     code, out, _ = run(capsys, "audit", "--strong", path, "--label", "/m/0jbk", "--recording-length", "10")
     assert code == 0
-    for fact in ("1539 events", "526 clips", "0.1620", "0.2584", "E21"):
+    for fact in ("1,539 events", "526", "1.62 s", "47 %"):
         assert fact in out
     code, out, _ = run(
         capsys, "audit", "--answers", real_data / "sonyc_ust_v1" / "annotations.csv", "--where", "split=train",

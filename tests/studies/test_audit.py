@@ -538,13 +538,11 @@ def test_dcase_2017(real_data, part, pairs, empty, coverage):
 
 def test_audioset_animal_from_the_command_line_of_python(real_data):
     path = real_data / "audioset_strong" / "audioset_strong_eval_top110classes_downloaded.tsv"
-    found = quietly(wk.audit, strong=path, label="/m/0jbk", recording_length=10.0, rng=1)
+    found = quietly(wk.audit, strong=path, label="/m/0jbk", recording_length=10.0)
     row = found.strong.iloc[0]
     assert (row["n_events"], row["n_recordings"]) == (1539, 526)
     assert row["length_share"] == pytest.approx(0.1620, abs=5e-5)
     assert row["coverage"] == pytest.approx(0.472, abs=5e-4)
-    assert found.recipe["/m/0jbk"].presence_criterion == pytest.approx(0.2584, abs=5e-5)
-    assert any("0.2584" in finding.text and "E21" in finding.text for finding in found.findings)
 
 
 def test_only_some_animal_clips_carry_the_weak_label(real_data):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
+from weakly.apps.paper.appendix import recipe_criterion
 from weakly.model.annotator import Annotator
 from weakly.posterior import law
 from weakly.posterior.criterion import CUTOFF, CriterionPosterior, estimate_criterion
-from weakly.studies.audit.auditor import paper_recipe_criterion
 from weakly.theory import present_share
 
 
@@ -293,29 +293,28 @@ def test_the_share_is_the_one_of_random_segments():
 
 @given(st.floats(0.01, 0.7))
 def test_the_papers_recipe_for_one_length(u):
-    found = paper_recipe_criterion([10 * u], segment_length=10)
-    assert found.presence_criterion == pytest.approx((1 - math.sqrt(1 - 2 * u * u)) / (2 * u), abs=1e-9)
-    assert not found.identifiable
+    found = recipe_criterion([10 * u], segment_length=10)
+    assert found == pytest.approx((1 - math.sqrt(1 - 2 * u * u)) / (2 * u), abs=1e-9)
 
 
 def test_the_papers_recipe_meets_theorem_1():
     lengths = np.array([0.3, 0.8, 2.5, 4.0])
-    found = paper_recipe_criterion(lengths, segment_length=10).presence_criterion
+    found = recipe_criterion(lengths, segment_length=10)
     theorem = wk.overlap_accuracy(event_length=lengths, segment_length=10, presence_criterion=found)
     assert np.mean(theorem) == pytest.approx(np.mean(lengths / 10), abs=1e-12)
 
 
 def test_the_recipe_refuses_lengths_longer_than_the_clip():
     with pytest.raises(wk.InvalidInput, match="part inside a clip"):
-        paper_recipe_criterion([11.0], segment_length=10)
-    assert "no solution" in paper_recipe_criterion([9.5], segment_length=10).reason
+        recipe_criterion([11.0], segment_length=10)
+    assert math.isnan(recipe_criterion([9.5], segment_length=10))  # the equation has no solution
 
 
 def test_the_recipe_does_not_see_the_annotator():
     """E21: the same events under a sensitive and an insensitive annotator give the same number."""
     rng = np.random.default_rng(3)
     lengths = np.minimum(rng.lognormal(0, 0.8, 2000), 10)
-    recipe = paper_recipe_criterion(lengths, segment_length=10).presence_criterion
+    recipe = recipe_criterion(lengths, segment_length=10)
     start = rng.uniform(-10, lengths)
     h = (np.minimum(start + 10, lengths) - np.maximum(start, 0)) / lengths
     for criterion in (0.2, 0.8):
@@ -332,14 +331,17 @@ def test_audioset_animal(real_data):
     assert len(lengths) == 1539
     assert animal["filename"].nunique() == 526
     assert np.mean(lengths / 10) == pytest.approx(0.1620, abs=5e-5)
-    found = paper_recipe_criterion(lengths, segment_length=10, recordings=animal["filename"], n_boot=500, rng=1)
-    assert found.presence_criterion == pytest.approx(0.2584, abs=5e-5)
-    assert found.presence_criterion_ci == pytest.approx((0.233, 0.292), abs=0.008)
-    each = [
-        paper_recipe_criterion(np.minimum(part["offset"] - part["onset"], 10), segment_length=10)
-        for _, part in frame.groupby("event_label")
+    assert recipe_criterion(lengths, segment_length=10) == pytest.approx(0.2584, abs=5e-5)
+    rng, clips = np.random.default_rng(1), [lengths[rows] for rows in animal.groupby("filename").indices.values()]
+    draws = [
+        recipe_criterion(np.concatenate([clips[k] for k in rng.integers(526, size=526)]), segment_length=10)
+        for _ in range(300)
     ]
-    roots = np.array([one.presence_criterion for one in each])
+    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx((0.233, 0.292), abs=0.008)
+    roots = np.array([
+        recipe_criterion(np.minimum(part["offset"] - part["onset"], 10), segment_length=10)
+        for _, part in frame.groupby("event_label")
+    ])  # fmt: skip
     assert np.isnan(roots).sum() == 18
     assert np.nanmedian(roots) == pytest.approx(0.15, abs=0.01)
 

@@ -87,12 +87,8 @@ def handle_errors(app: FastAPI) -> None:
         return JSONResponse({"field": None, "message": str(error.detail)}, error.status_code, headers=error.headers)
 
     @app.exception_handler(Exception)
-    async def bug(request: Request, error: Exception) -> JSONResponse:
-        status, words = problem(error)
-        return JSONResponse(words, status)
-
     @app.exception_handler(WeaklyError)
-    async def ours(request: Request, error: WeaklyError) -> JSONResponse:
+    async def failed(request: Request, error: Exception) -> JSONResponse:
         status, words = problem(error, ("file", "kind"))
         return JSONResponse(words, status)
 

@@ -171,7 +171,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 # Each command registers itself when it is imported.
-from . import check, demo, evaluate, infer, label, plan, queries  # noqa: E402,F401
+from . import check, demo, evaluate, label, plan, queries  # noqa: E402,F401
 
 for _command in app.registered_commands:
     _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

@@ -40,6 +40,11 @@ def option(help: str, default: Any = None, *names: str, **how: Any) -> Any:
     return typer.Option(default, *names, help=help, **({"metavar": ""} if isinstance(default, bool) else {}) | how)
 
 
+def chosen(values: dict[str, Any], names: str) -> dict[str, Any]:
+    """The values of these options, which the study that is called knows by the same names."""
+    return {name: values[name] for name in names.split()}
+
+
 def _shared(name: str, help: str, kind: Any = str, default: Any = None, *more: str, **how: Any) -> tuple[Any, Any]:
     panel = "Output" if name in ("--json", "--out", "--report", "--force", "--quiet") else "Reading files"
     return kind, option(help, default, name, *more, **{"rich_help_panel": panel} | how)

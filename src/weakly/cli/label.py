@@ -56,6 +56,11 @@ _KEPT: dict[str, Any] = {
     "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float), "instructions": str,
     "samples": str, "together": bool, "minutes": (int, float),
 }  # fmt: skip
+#: Options that are settings of the campaign.
+_SETTINGS = (
+    *("method", "segment_length", "hop", "queries_per_recording", "shortest"),
+    *("sample_rate", "features", "scores", "feature_hop"),
+)
 _PATHS = ("events", "samples")
 PAGE = 30.0  # seconds that are marked at a time
 MOST_INSTRUCTIONS = 50_000
@@ -173,11 +178,8 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
 
     campaign = Campaign.open(folder, database=context.params["database"])
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
-    settings = ("method", "segment_length", "hop", "queries_per_recording", "shortest", "sample_rate", "features",
-                "scores", "feature_hop")  # fmt: skip
-    campaign.check({word: said[word] for word in settings if word in said} | (
-        {"label": _labels(said["name"])} if "name" in said else {}
-    ))  # fmt: skip
+    asked = {word: said[word] for word in _SETTINGS if word in said}
+    campaign.check(asked | ({"label": _labels(said["name"])} if "name" in said else {}))
     found = {word: value for word, value in campaign.store.setting("label", {}).items() if word not in said}
     for word, value in found.items():
         if word not in _KEPT or not isinstance(value, (_KEPT[word], type(context.params[word]))):
@@ -214,16 +216,11 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     plain = "windows" if told.hop is not None else "fixed"
     lengthless = told.segment_length is None and told.queries_per_recording is None
     method = told.method or ("information" if lengthless else plain)
-    how: dict[str, Any] = {
-        "method": method, "segment_length": told.segment_length, "hop": told.hop,
-        "queries_per_recording": told.queries_per_recording,
-        "shortest": (0.1 if method == "information" else 0.3) if told.shortest is None else told.shortest,
-        "sample_rate": told.sample_rate, "features": told.features, "scores": told.scores,
-        "feature_hop": told.feature_hop,
-    }  # fmt: skip
+    how = {word: getattr(told, word) for word in _SETTINGS} | {"method": method}
+    if told.shortest is None:
+        how["shortest"] = 0.1 if method == "information" else 0.3
     if method == "information":
-        known = {"event_length": told.event_length, "event_rate": told.event_rate,
-                 "presence_criterion": told.presence_criterion}  # fmt: skip
+        known = {word: getattr(told, word) for word in ("event_length", "event_rate", "presence_criterion")}
         how |= {word: value for word, value in known.items() if value is not None}
     if told.plan is not None:
         from ..studies.queries.query_set import from_plan

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from .common import Outlet, ReadingOptions, columns, command, deliver, numbers, option, wrapped
+from .common import Outlet, ReadingOptions, chosen, columns, command, deliver, numbers, option, wrapped
 
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
 
@@ -32,6 +32,11 @@ Examples:
 
   weakly plan s3://bucket/detections/ --recording-length 3600 --sample 500
 """
+
+#: Options that are those of :class:`Cost`, and of :func:`weakly.plan`.
+_PRICES = """per_hour per_hour_marking seconds_per_tick seconds_per_event speed_marking query_cost_share per_second
+per_query currency annotators"""
+_SAME = "presence_criterion rule event_rate tools budget target methods objective family"
 
 
 @command(
@@ -83,6 +88,7 @@ def plan(
     outlet: Outlet,
 ) -> None:
     """Plan."""
+    values = locals()
     from ..base.errors import InvalidInput
     from ..model.cost import Cost
     from ..studies.plan.pilot import measured_work
@@ -98,8 +104,8 @@ def plan(
             raise InvalidInput("give --work, or --seconds-per-answer and --speed, not both")
         pace = {**measured_work(work)}
     card, reading = reading.card()
-    length, label = reading.recording_length, reading.label
     given: Any = event_length
+    length = reading.recording_length
     seconds = numbers(str(length), name="--recording-length")[0] if length and not pilot else None
     if pilot:
         how = replace(reading, label=None, sample=reading.sample or "auto")
@@ -108,34 +114,14 @@ def plan(
         total_hours = total_hours if described else given.hours_of_all(seconds)
     result = make(
         given,
-        presence_criterion=presence_criterion,
-        rule=rule,
         annotator=card,
         recording_length=seconds,
         n_events=events,
-        event_rate=event_rate,
         total_hours=total_hours,
-        cost=Cost(
-            per_hour=per_hour,
-            per_hour_marking=per_hour_marking,
-            **pace,
-            seconds_per_tick=seconds_per_tick,
-            seconds_per_event=seconds_per_event,
-            speed_marking=speed_marking,
-            query_cost_share=query_cost_share,
-            per_second=per_second,
-            per_query=per_query,
-            currency=currency,
-            annotators=annotators,
-        ),
+        cost=Cost(**pace, **chosen(values, _PRICES)),
         segment_length=None if segment_length is None else numbers(segment_length, name="--segment-length"),
-        tools=tools,
-        budget=budget,
-        target=target,
-        methods=methods,
-        objective=objective,
-        label=label,
-        family=family,
+        label=reading.label,
+        **chosen(values, _SAME),
     )
     if pilot and given.source.sample is not None:
         result = _of_sample(result, given.source.sample, scaled=not described and total_hours is not None)

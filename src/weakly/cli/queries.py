@@ -207,7 +207,8 @@ def queries(
     if not outlet.json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
-        wrote(*_first(found.write(out, **tool)))
+        paths = found.write(out, **tool)
+        wrote(*(paths if len(paths) <= 6 else [*paths[:5], paths[-1]]))
     if outlet.json:
         print_json({**found.to_dict(), "seconds_estimate": found.estimate(seconds_per_answer=seconds_per_answer)})
 
@@ -230,10 +231,6 @@ def matching(given: list[Path]) -> list[Path]:
             raise InvalidInput(f"{path}: no recording matches this pattern")
         found += matches
     return found
-
-
-def _first(paths: list[Path], most: int = 6) -> list[Path]:
-    return paths if len(paths) <= most else [*paths[: most - 1], paths[-1]]
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:

@@ -382,8 +382,8 @@ def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int
     if who.rule is not None and any(form.margin for form in who.rule.forms):  # else events are in the spans' order
         order = np.lexsort((spans[:, 0], recording))
         spans, recording = spans[order], recording[order]
-    sorted_spans, first = merged(spans, recording, len(timelines))
-    return sorted_spans, first
+    sorted_spans, ends = merged(spans, recording, len(timelines))
+    return sorted_spans, np.maximum.accumulate(ends)
 
 
 @kernel

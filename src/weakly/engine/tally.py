@@ -253,8 +253,9 @@ def _score(
             near[near] = rule.is_present(event=event, segment=pieces[near])
         found += 1 - float(np.prod(1 - chance[near]))
     tp, elsewhere = float((p * c).sum()), float((chance * width)[~meets].sum())  # no BLAS: its sums vary
-    mean = float(fit.mean()) if len(fit) else 0.0
-    raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, float(fit.sum())]
+    right = float(fit.sum())
+    mean = right / len(fit) if len(fit) else 0.0
+    raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, right]
     event_time, bound = (events[:, 1] - events[:, 0]).sum(), np.maximum(c, w - c).sum()
     base = [1.0, length, event_time, len(events), w.sum(), c.sum(), len(w), len(pieces), width.sum(), len(w) > 0, bound]
     return raw, [float(number) for number in base]

@@ -169,7 +169,7 @@ def oracle_segments(events: Any, *, recording_length: float) -> Intervals:
 @kernel
 def merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
     """Spans of n recordings, sorted, without overlap: those that overlap or touch are one; and where each recording
-    begins among them."""
+    that has one ends among them, after a 0 (0 for the others)."""
     out, at, g = np.empty_like(spans), np.zeros(n + 1, np.int64), 0
     previous = -1
     for i in range(spans.shape[0]):
@@ -180,8 +180,6 @@ def merged(spans: Any, recording: Any, n: int) -> tuple[Any, Any]:
             g += 1
         previous = recording[i]
         at[recording[i] + 1] = g
-    for r in range(n):
-        at[r + 1] = max(at[r + 1], at[r])
     return out[:g], at
 
 
@@ -255,7 +253,7 @@ class EventArrays:
         order = np.lexsort((onset, recording))
         ends = np.minimum(offset[order], lengths[recording[order]])
         bounds, starts = merged(np.column_stack((onset[order], ends)), recording[order], len(lengths))
-        return cls(bounds, starts, lengths)
+        return cls(bounds, np.maximum.accumulate(starts), lengths)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +128,10 @@ class Access:
         """What lets this person's video element, which sends no header, read the file of this one query."""
         return _signed(self.token(annotator) or secrets.token_hex(16), query)
 
-    def admits(self, query: str, ticket: str) -> bool:
-        """Whether the ticket is this query's, and was given to somebody who is let in."""
-        return any(_same(_signed(token, query), ticket) for token in self._held().values())
+    def admits(self, query: str, ticket: str, *, but: Collection[str] = ()) -> bool:
+        """Whether the ticket is this query's, and was given to somebody who is let in, and is none of these."""
+        held = [token for name, token in self._held().items() if name not in but]
+        return any(_same(_signed(token, query), ticket) for token in held)
 
     def person(self, header: str | None) -> Person | None:
         """Who sent this Authorization header; None if it lets nobody in."""

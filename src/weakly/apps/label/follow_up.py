@@ -67,12 +67,7 @@ class AdaptiveFollowUp:
             return [row for group in groups for row in self._best(session, group)]
         places = {(session.items[query].recording, session.items[query].label) for query in queries}
         for name, label in sorted(places):
-            asked = [
-                item for item in session.items.values()
-                if (item.recording, item.label) == (name, label) and not item.calibration
-                and session.is_settled(item.query)
-            ]  # fmt: skip
-            found, one = self._settled(session, asked), self.recordings[name]
+            one, found = self.campaign(session, label, [name])[name]
             segments = self.method.next(one, found)
             mine = [dict(zip(COLUMNS, row)) for row in rows_of(self.method, one, label, found, segments)]
             self._wanted[(name, label)] = {row["query"] for row in mine}
@@ -106,19 +101,21 @@ class AdaptiveFollowUp:
         self._wanted[("", labels[0])] = back | {row["query"] for row in rows}
         return rows
 
-    def campaign(self, session: LabelingSession, label: str) -> dict[str, tuple[Recording, AnswerHistory]]:
-        """What was answered of every recording."""
-        by_name: dict[str, list[Item]] = {name: [] for name in self.recordings}
+    def campaign(
+        self, session: LabelingSession, label: str, names: Iterable[str] | None = None
+    ) -> dict[str, tuple[Recording, AnswerHistory]]:
+        """What was answered of every recording, or of those of these names."""
+        asked: dict[str, list[Item]] = {name: [] for name in names or self.recordings}
         for item in session.items.values():
-            if item.label == label and not item.calibration and session.is_settled(item.query):
-                by_name[item.recording].append(item)
-        return {name: (self.recordings[name], self._settled(session, items)) for name, items in by_name.items()}
-
-    def _settled(self, session: LabelingSession, asked: list[Item]) -> AnswerHistory:
-        if not asked:
-            return AnswerHistory()
-        present = [verdict([one.present for one in session.answers(item.query)]) for item in asked]
-        return AnswerHistory(np.array([(item.onset, item.offset) for item in asked]), np.array(present, dtype=float))
+            is_mine = item.label == label and item.recording in asked and not item.calibration
+            if is_mine and session.is_settled(item.query):
+                asked[item.recording].append(item)
+        found = {}
+        for name, items in asked.items():
+            segments = np.array([(item.onset, item.offset) for item in items], dtype=float).reshape(-1, 2)
+            present = [verdict([one.present for one in session.answers(item.query)]) for item in items]
+            found[name] = self.recordings[name], AnswerHistory(segments, np.array(present, dtype=float))
+        return found
 
 
 class Repeats:

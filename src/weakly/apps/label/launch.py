@@ -180,7 +180,7 @@ def open_measurement(
     else:
         given = [folder / "neutral"]
         found = neutral(given[0])
-    length = usual_length(found.values()) if segment_length is None else segment_length
+    length = usual_length(found) if segment_length is None else segment_length
     parameters = {"label": [label], "segment_length": length, "n_items": n_items}
     table = pd.DataFrame(columns=list(COLUMNS))
     first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})

@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from .session import LabelingSession
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
 
+T = TypeVar("T")
 #: Criteria that the answers alone are asked to tell from each other.
 CRITERIA = np.linspace(0.05, 0.95, 10)
 SLIP = 0.02  # how often people guess, and lapse, while nobody knows
@@ -81,8 +82,7 @@ class QualityMonitor:
     cost: Cost | None = None
     learned: BeliefSummary | None = None
     card: Callable[[str], Any] | None = None  # of a person, from items of known events
-    _last: tuple[int, Inference | None] = (-1, None)
-    _criteria: dict[str, tuple[int, dict[str, Any] | None]] = field(default_factory=dict)
+    _kept: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
     def __post_init__(self) -> None:
@@ -95,11 +95,16 @@ class QualityMonitor:
     def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
+        return self._once("", given, lambda: self._infer(given, self.annotators(session), draws=20))
+
+    def _once(self, of: str, given: pd.DataFrame, work: Callable[[], T]) -> T:
+        """What the work makes of these answers (of one person, or of all), done anew when they have changed."""
         mark = hash(tuple(given["answer"]))
         with self._lock:
-            if self._last[0] != mark:
-                self._last = (mark, self._infer(given, self.annotators(session), draws=20))
-            return self._last[1]
+            if of not in self._kept or self._kept[of][0] != mark:
+                self._kept[of] = mark, work()
+            found: T = self._kept[of][1]
+            return found
 
     @property
     def sense(self) -> str:
@@ -160,11 +165,7 @@ class QualityMonitor:
             return None
         given = answers_of(session)
         given = given[given["annotator"] == annotator]
-        mark = hash(tuple(given["answer"]))
-        with self._lock:
-            if self._criteria.get(annotator, (None,))[0] != mark:
-                self._criteria[annotator] = (mark, self._criterion(session, given))
-            return self._criteria[annotator][1]
+        return self._once(f"of {annotator}", given, lambda: self._criterion(session, given))
 
     def _criterion(self, session: LabelingSession, given: pd.DataFrame) -> dict[str, Any] | None:
         likelihoods, who = [], self.annotators(session)
@@ -318,10 +319,9 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
             rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
         else:
             rest = ", if the law of lengths is right" + ("" if state.get("slips") else " and slips are rare")
-        said.append(
-            f"From {alone['n_items']} answers alone you notice an event once {_percent(alone)} of it is "
-            f"{spent['sense']}{rest}."
-        )
+        share = "{} ({} to {})".format(*(percent(alone[f"presence_criterion{end}"]) for end in ("", "_low", "_high")))
+        words = f"From {alone['n_items']} answers alone you notice an event once {share} of it is"
+        said.append(f"{words} {spent['sense']}{rest}.")
     elif card is None and annotator is not None:
         said.append(
             "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
@@ -365,11 +365,6 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if state["may_stop"]:
         said.append("You may stop now.")
     return said
-
-
-def _percent(found: dict[str, Any]) -> str:
-    middle, low, high = (found[f"presence_criterion{end}"] for end in ("", "_low", "_high"))
-    return f"{percent(middle)} ({percent(low)} to {percent(high)})"
 
 
 def _law(found: dict[str, Any]) -> str:

@@ -170,7 +170,10 @@ class AnnotatorProfile:
             said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
         pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
         work = "listening" if self.sense == "heard" else "looking"
-        coin = "" if self.bayes_factor is None else f"; {_times(self.bayes_factor)} as likely as without {work}"
+        coin = ""
+        if self.bayes_factor is not None:
+            times = "over a million" if self.bayes_factor > 1e6 else f"{self.bayes_factor:,.0f}"
+            coin = f"; {times} times as likely as without {work}"
         alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
         seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
         return (
@@ -193,10 +196,6 @@ def _noticed(law: str, numbers: dict[str, Any]) -> str:
     return " or ".join(parts) + " of it" + (", whichever is less," if law == "either" else "")
 
 
-def _times(factor: float) -> str:
-    return "over a million times" if factor > 1e6 else f"{factor:,.0f} times"
-
-
 @dataclass
 class Measurement:
     """What is asked of each person: pieces of known events, in the recordings they come from.
@@ -210,7 +209,6 @@ class Measurement:
     label: str
     annotators: Sequence[str]
     n_items: int = N_ITEMS
-    _known: dict[str, tuple[list[tuple[float, float, float]], CriterionPosterior]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not any(one.events is not None and len(one.events) for one in self.recordings.values()):
@@ -223,7 +221,7 @@ class Measurement:
 
     def is_for(self, item: Item, annotator: str) -> bool:
         """Each person has items of their own."""
-        return item.method == _method(annotator)
+        return item.method == f"measure {annotator}"
 
     def rows(self, session: LabelingSession, queries: Iterable[str]) -> list[dict[str, Any]]:
         """The next item of everybody who has answered their last one; none when there are enough."""
@@ -238,16 +236,6 @@ class Measurement:
             if len(answers) == len(mine) < self.n_items:
                 rows.append(self._next(annotator, answers, mine, [*session.items.values()], rows))
         return rows
-
-    def _posterior(self, annotator: str, answers: list[tuple[float, float, float]]) -> CriterionPosterior:
-        """What the answers say; only those that are new are worked in."""
-        before, known = self._known.get(annotator, ([], CriterionPosterior.prior(event_lengths(self.recordings))))
-        if str(answers[: len(before)]) != str(before):  # NaN is no equal
-            before, known = [], CriterionPosterior.prior(event_lengths(self.recordings))
-        if len(answers) > len(before):
-            known = known.update(*np.array(answers[len(before) :], dtype=np.float64).T)
-        self._known[annotator] = (answers, known)
-        return known
 
     def _next(
         self, annotator: str, answers: list[tuple[float, float, float]], mine: list[Item], items: list[Item],
@@ -264,13 +252,14 @@ class Measurement:
             found = item.recording, item.onset, item.offset, float(item.event_fraction or 0.0)
         else:
             fixed = {nothing: 0.0, whole: 1.0}.get(count % 10)
-            found = self._segment(rng, fixed, None if fixed is not None else self._posterior(annotator, answers))
+            posterior = posterior_of(answers, event_lengths(self.recordings)) if fixed is None else None
+            found = self._segment(rng, fixed, posterior)
         recording, onset, offset, fraction = found
         asked = [(item.recording, item.onset, item.offset) for item in items]
         asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
         repeat = sum((r, round(a, 6), round(b, 6)) == (recording, onset, offset) for r, a, b in asked)
-        query = query_id(recording, onset, offset, self.label, repeat)
-        values = (query, recording, onset, offset, self.label, _method(annotator), 1 + count, repeat, True, fraction,
+        query, method = query_id(recording, onset, offset, self.label, repeat), f"measure {annotator}"
+        values = (query, recording, onset, offset, self.label, method, 1 + count, repeat, True, fraction,
                   self.recordings[recording].length)  # fmt: skip
         return dict(zip(COLUMNS, values))
 
@@ -298,10 +287,6 @@ class Measurement:
             f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold {what} and "
             "no other event; give recordings whose events stand further apart, or another --segment-length"
         )
-
-
-def _method(annotator: str) -> str:
-    return f"measure {annotator}"
 
 
 def event_lengths(recordings: Mapping[str, Recording]) -> list[float]:
@@ -370,9 +355,9 @@ def card_of(
     )  # fmt: skip
 
 
-def usual_length(recordings: Iterable[Recording]) -> float:
+def usual_length(recordings: Mapping[str, Recording]) -> float:
     """A segment length that holds nine of ten known events whole, with as much around them."""
-    lengths = [float(b - a) for one in recordings if one.events is not None for a, b in one.events]
+    lengths = event_lengths(recordings)
     return float(np.round(max(1.0, 2 * np.quantile(lengths, 0.9)), 1)) if lengths else 2.0
 
 

@@ -172,11 +172,19 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     Anybody = Annotated[Person, Depends(person)]
 
-    async def annotator(who: Anybody) -> str:
+    def refuse_paused(who: str | None) -> None:
+        if who in session.paused:
+            raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
+
+    async def listener(who: Anybody) -> Person:
+        refuse_paused(who.annotator)
+        return who
+
+    Listener = Annotated[Person, Depends(listener)]
+
+    async def annotator(who: Listener) -> str:
         if who.annotator is None:
             raise HTTPException(403, "this link is the owner's; annotators have links of their own")
-        if who.annotator in session.paused:
-            raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
         return who.annotator
 
     async def owner(who: Anybody) -> Person:
@@ -249,7 +257,9 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/ask")
     async def ask(who: Who) -> dict[str, Any]:
         """The segment to answer now (the first of ``items``), those that come after it, and how far you are."""
-        return await in_line(lambda: state(who))
+        found = await in_line(lambda: state(who))
+        refuse_paused(who)  # at another server, by now
+        return found
 
     @app.post(f"{API}/tick")
     async def tick(said: Ticks, who: Who) -> dict[str, Any]:
@@ -367,7 +377,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
     def sound(
-        query: str, who: Anybody, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
+        query: str, who: Listener, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
     ) -> Response:
         """The sound of a segment as WAV, with as much on either side if context is asked for, or slower and deeper."""
         item = item_of(query)
@@ -375,7 +385,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         return Response(media.sound(file_of(item), onset=onset, offset=offset, speed=speed), media_type="audio/wav")
 
     @app.get(f"{API}/guide/{{number}}", response_class=Response)
-    def guide(number: int, who: Anybody) -> Response:
+    def guide(number: int, who: Listener) -> Response:
         """One of the owner's sample sounds."""
         if not 0 <= number < len(labeling.samples):
             raise HTTPException(404, "there is no such sample")
@@ -398,7 +408,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
 
     @app.get(f"{API}/picture/{{query}}", response_class=Response)
     def picture(
-        query: str, who: Anybody, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
+        query: str, who: Listener, context: bool = False, shift: Annotated[float, Within(ge=-60, le=60)] = 0,
         contrast: Annotated[float, Within(ge=0, le=120)] = 0, part: Annotated[float, Within(ge=0.01, le=1)] = 1,
     ) -> Response:  # fmt: skip
         """The spectrogram of a segment as PNG, or its traces as SVG; ``Weakly-Span`` says from when to when.
@@ -415,7 +425,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/video/{{query}}", response_class=FileResponse)
     async def video(query: str, ticket: str = "") -> FileResponse:
         """The video file of a segment's recording, whole or in ranges; the page plays the segment of it."""
-        if not labeling.access.admits(query, ticket):
+        if not labeling.access.admits(query, ticket, but=session.paused):
             raise HTTPException(401, "this video needs the ticket of its segment")
         item = item_of(query)
         if media.kind_of(Path(labeling.recordings[item.recording].path or "")) != "video":

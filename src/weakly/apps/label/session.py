@@ -58,16 +58,20 @@ class _Cache:
     items: dict[str, Item] = field(default_factory=dict)
     by_place: dict[tuple[str, float, float], list[Item]] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)  # by their id, those too that were taken back
-    numbers: dict[str, int] = field(default_factory=dict)
     by_query: dict[str, list[str]] = field(default_factory=dict)  # their ids, in the order of arrival
     undone: dict[str, int] = field(default_factory=dict)  # answers that were taken back, with the number of the undo
     given: dict[str, dict[str, str]] = field(default_factory=dict)  # query -> annotator -> the answer that counts
-    by_person: dict[str, dict[str, Answer]] = field(default_factory=dict)  # answers that count, in the order of arrival
+    by_person: dict[str, list[Answer]] = field(default_factory=dict)  # in the order of arrival, and those taken back
     actions: dict[str, Any] = field(default_factory=dict)
     reviewed: dict[str, tuple[float, float]] = field(default_factory=dict)  # by answer: seconds, and how far it came
     marks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # by answer: where events are
     later: dict[tuple[str, str], int] = field(default_factory=dict)  # annotator and query -> number of the act
+    paused: dict[str, bool] = field(default_factory=dict)  # by annotator, what the owner said last
     seen: dict[str, int] = field(default_factory=lambda: {"queries": -1, "answers": -1, "actions": -1})
+
+    def counts(self, answer: Answer) -> bool:
+        """Whether this is what the person says of the query now."""
+        return self.given.get(answer.query, {}).get(answer.annotator) == answer.id
 
 
 @dataclass
@@ -123,10 +127,6 @@ class LabelingSession:
         self._cache = _Cache()
         self._is_stale = True  # the copy is read anew: what a failed transaction had seen may never have happened
         self._lock = threading.RLock()
-        paused = store.setting("paused") or []
-        if not isinstance(paused, list) or not all(isinstance(name, str) for name in paused):
-            raise InvalidInput(f"{store.name}: remembers paused {paused!r:.80}: damaged?")
-        self.paused = set(paused)  # annotators who are not asked for now
         self._waiting: deque[PendingAnswer] = deque()
         self._places = {name: place for place, name in enumerate(self.annotators)}
         self._found: dict[str, _Open] = {}
@@ -145,6 +145,11 @@ class LabelingSession:
         """The annotators, and whoever else has answered."""
         return list(dict.fromkeys([*self.annotators, *self._cache.by_person]))
 
+    @property
+    def paused(self) -> set[str]:
+        """The annotators who are not asked for now; another server's word counts from the next refresh on."""
+        return {name for name, is_paused in self._cache.paused.items() if is_paused}
+
     def answer_of(self, annotator: str, query: str) -> Answer | None:
         """The answer of this person that counts, if there is one."""
         name = self._cache.given.get(query, {}).get(annotator)
@@ -157,13 +162,12 @@ class LabelingSession:
 
     def answers_by(self, annotator: str) -> list[Answer]:
         """The answers of this person that count, in the order of arrival."""
-        return list(self._cache.by_person.get(annotator, {}).values())
+        return [one for one in self._cache.by_person.get(annotator, ()) if self._cache.counts(one)]
 
     def all_answers(self) -> list[Answer]:
         """Every answer that counts, in the order of arrival."""
         with self._lock:
-            mine = self._cache.by_person
-            return [one for name, one in self._cache.answers.items() if name in mine.get(one.annotator, {})]
+            return [one for one in self._cache.answers.values() if self._cache.counts(one)]
 
     def reviewed_seconds(self, answer: Answer, item: Item) -> float:
         """Seconds of the recording that played, or were shown, before this answer; else the segment's length."""
@@ -347,9 +351,9 @@ class LabelingSession:
 
     def pause(self, annotator: str, is_paused: bool) -> None:
         """Whether this person is asked for now; others do what they leave."""
-        with self._lock:
-            self.paused = self.paused | {annotator} if is_paused else self.paused - {annotator}
-            self.store.setting("paused", sorted(self.paused), anew=True)
+        with self._changing() as connection:
+            self._act(connection, f"pause:{secrets.token_hex(8)}", ("", annotator), "pause", str(is_paused))
+            self._refresh(connection)
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
@@ -387,46 +391,32 @@ class LabelingSession:
             )  # fmt: skip
             kept.by_place.setdefault(item.place, []).append(item)
         for row in news.get("answers", ()):
-            present, seconds = (np.nan if value is None else float(value) for value in (row.present, row.seconds))
-            kept.answers[row.answer] = Answer(
-                row.query, present, row.annotator or "", seconds, row.answered or "", row.source or "", row.answer
-            )
+            kept.answers[row.answer] = answer = Answer.of(row)
             kept.by_query.setdefault(row.query, []).append(row.answer)
-            kept.numbers[row.answer] = row.number
+            kept.by_person.setdefault(answer.annotator, []).append(answer)
         for row in news.get("actions", ()):
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
+            elif row.kind == "pause":
+                kept.paused[row.annotator] = row.detail == str(True)
             elif row.kind == "later":
                 kept.later[(row.annotator, row.query)] = row.number
             elif row.kind in ("reviewed", "mark"):
                 with suppress(ValueError):  # somebody else's note
                     first, second = map(float, row.detail.split())
-                    answer = row.action.rpartition(":")[0]
+                    name = row.action.rpartition(":")[0]
                     if row.kind == "mark":
-                        kept.marks.setdefault(answer, []).append((first, second))
+                        kept.marks.setdefault(name, []).append((first, second))
                     else:
-                        kept.reviewed[answer] = first, second
+                        kept.reviewed[name] = first, second
         changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
         for table, rows in news.items():
             if rows:
                 kept.seen[table] = rows[-1].number
-        late = set()
         for query in changed:
-            before = kept.given.get(query, {})
-            kept.given[query] = now = {
-                kept.answers[name].annotator: name for name in kept.by_query.get(query, ()) if name not in kept.undone
-            }
-            for person in before.keys() | now.keys():
-                if before.get(person) != now.get(person):
-                    mine = kept.by_person.setdefault(person, {})
-                    mine.pop(before.get(person, ""), None)
-                    if person in now:
-                        if mine and kept.numbers[now[person]] < kept.numbers[next(reversed(mine))]:
-                            late.add(person)
-                        mine[now[person]] = kept.answers[now[person]]
-        for person in late:
-            kept.by_person[person] = dict(sorted(kept.by_person[person].items(), key=lambda one: kept.numbers[one[0]]))
+            names = [name for name in kept.by_query.get(query, ()) if name not in kept.undone]
+            kept.given[query] = {kept.answers[name].annotator: name for name in names}
         is_reordered = any(row.kind in ("undo", "later") for row in news.get("actions", ()))
         if news.get("queries") or is_reordered or self.more is not None:
             self._found.clear()

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base import plot
+from ...base.errors import InvalidInput
 from ...base.symbols import SYMBOLS
+from ...model.annotator import TIE
 from ...model.lengths import Lengths
 from ...posterior.criterion import estimate_criterion
-from ...studies.audit.auditor import paper_recipe_criterion
 from ...studies.evaluate.evaluator import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
 from .facts import Data, LengthSample, shipped, shipped_counts
@@ -136,8 +137,35 @@ def audioset(data: Data) -> Picture:
 
 def recipe(sample: LengthSample) -> float:
     """The presence criterion that the paper's recipe gives for a sample of event lengths in 10 s clips."""
-    lengths = np.minimum(sample.spread, AUDIOSET_LENGTH)
-    return paper_recipe_criterion(lengths, segment_length=AUDIOSET_LENGTH).presence_criterion
+    return recipe_criterion(np.minimum(sample.spread, AUDIOSET_LENGTH), segment_length=AUDIOSET_LENGTH)
+
+
+def recipe_criterion(lengths: ArrayLike, *, segment_length: float) -> float:
+    r"""The number that the paper's AudioSet appendix calls the empirical presence criterion; NaN if there is none.
+
+    It is the :math:`\gamma` at which the mean of Theorem 1 over the event lengths meets the mean of :math:`d_e / d_q`:
+    the smaller root of :math:`2B\gamma^2 - 2A\gamma + U - A = 0` with
+    :math:`A = \overline{d_e/(d_e+d_q)}`, :math:`B = \overline{d_e^2/(d_q(d_e+d_q))}`, :math:`U = \overline{d_e/d_q}`.
+    ``lengths`` are d_e in seconds, as far as it lies in its clip.
+
+    Notes
+    -----
+    Circular (E21): both sides are functions of the same event lengths, no annotator's answer enters, so it says nothing
+    about annotators. For one length :math:`u = d_e/d_q` it is :math:`(1 - \sqrt{1 - 2u^2})/(2u)`, about u/2.
+
+    Examples
+    --------
+    >>> round(recipe_criterion([4.5], segment_length=10), 3)
+    0.254
+    """
+    d, q = np.ravel(np.asarray(lengths, dtype=np.float64)), segment_length
+    if d.max() > q * (1 + TIE):
+        raise InvalidInput(f"lengths must be at most segment_length {q:g}: the recipe takes the part inside a clip")
+    terms = np.column_stack((d / (d + q), d**2 / (q * (d + q)), d / q, np.ones_like(d))).sum(axis=0)
+    a, b, u = terms[:3] / terms[3]
+    inside = a * a - 2 * b * (u - a)
+    root = float((a - np.sqrt(inside)) / (2 * b)) if inside >= 0 else np.nan
+    return root if 0 < root <= 1 else np.nan
 
 
 def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.float64]]:
@@ -161,7 +189,7 @@ def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.f
     for criterion in np.asarray(criteria, dtype=np.float64):
         present = fraction >= criterion
         found = estimate_criterion(fraction, present=present, method="threshold")
-        recipe = paper_recipe_criterion(overlap[present], segment_length=q).presence_criterion
+        recipe = recipe_criterion(overlap[present], segment_length=q)
         rows.append((criterion, recipe, found.presence_criterion, *found.presence_criterion_ci))
     names = ("true", "recipe", "consistent", "low", "high")
     return {name: np.asarray(column) for name, column in zip(names, zip(*rows))}

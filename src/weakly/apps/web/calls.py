@@ -246,8 +246,10 @@ def to_bytes(value: Any) -> bytes:
 
 def received(sent: Sent, state: PageState, job: Progress) -> dict[str, Any]:
     """What the sender of a file hears back, once it is read and kept."""
-    if sent.name == EXAMPLE:
-        upload = _example(sent.kind)
+    if sent.name == EXAMPLE:  # as if somebody had sent it: annotated recordings, or what was said of their clips
+        from ...studies.simulate import clips, pilot
+
+        upload = Upload(sent.kind, "the example", pilot() if sent.kind == "events" else clips())
     else:
         data = (state.shelf.folder / sent.key).read_bytes()
         upload = parse(data, name=sent.name, kind=sent.kind, limits=state.limits, options=sent.options)
@@ -271,14 +273,6 @@ def plan_key(question: Any) -> str:
     """What tells the plan of a question from others; of other questions, what tells them from others."""
     asked = set(PlanQuestion.model_fields) & set(type(question).model_fields)
     return str(question.model_dump_json(include=asked))
-
-
-def _example(kind: str) -> Upload:
-    """The bundled example as if somebody had sent it: annotated recordings, or what was said of their clips."""
-    from ...studies.simulate import clips, pilot
-
-    content: Any = pilot() if kind == "events" else clips()
-    return Upload(kind, "the example", content)
 
 
 @dataclass(frozen=True)

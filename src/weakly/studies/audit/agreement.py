@@ -119,19 +119,16 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
     if len(people) < 2:
         raise InvalidInput("agreement needs a column 'annotator' with two annotators or more")
     frame["annotator"] = frame["annotator"].astype(str)
-    told = Examined.of(examined)
-    every: Worked = {name: dict.fromkeys(map(str, events.recordings.index)) for name in people}
-    ways: dict[str, Worked] = {"all": every}
+    told, assumed, extents = Examined.of(examined), "all", events.extents
+    ways: dict[str, Worked] = {"all": {name: dict.fromkeys(map(str, events.recordings.index)) for name in people}}
     if told is None:
         parts = whole.groupby(whole["annotator"].astype(str))["recording"]
         ways["marked"] = {str(name): dict.fromkeys(part.unique()) for name, part in parts}
-        assumed = "all" if _share_work(ways["marked"]) else "marked"
-    else:
-        assumed = "all"
-        if not told.everything:
-            ways = {"all": {name: told.of_annotator(name) for name in people}}
-    extents = events.extents
-    if told is not None:
+        sets = [set(names) for names in ways["marked"].values()]
+        shared = any(2 * len(a & b) >= max(1, min(len(a), len(b))) for a, b in combinations(sets, 2))
+        assumed = "all" if shared else "marked"
+    elif not told.everything:
+        ways["all"] = {name: told.of_annotator(name) for name in people}
         more = sorted({r for names in ways["all"].values() for r in names} - set(map(str, extents.index)))
         if more:
             raise InvalidInput(f"examined names a recording of unknown length that is not in the events: {more[0]!r}")
@@ -147,12 +144,6 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
 
 
-def _share_work(worked: Worked) -> bool:
-    """Whether any two annotators have at least half of their recordings in common."""
-    sets = [set(names) for names in worked.values()]
-    return any(2 * len(a & b) >= max(1, min(len(a), len(b))) for a, b in combinations(sets, 2))
-
-
 def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
     """Agreement of several annotators' answers about segments; every segment is a unit.
 
@@ -164,13 +155,8 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     >>> int(row["unanimous"]), int(row["split"])
     (1, 1)
     """
-    frame = answers.to_frame()
-    if label is not None:
-        frame = frame[frame["label"] == label]
-    frame = frame[frame["present"].notna()]
-    if frame["annotator"].nunique() < 2:
-        raise InvalidInput("agreement needs answers of two annotators or more in the column 'annotator'")
     labels, pairs = [], []
+    frame = _of_several(answers, "agreement", label)
     for name, part in frame.groupby("label"):
         unit: Any = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
         codes, names = pd.factorize(part["annotator"])
@@ -181,6 +167,15 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
             pairs += [{"label": name, **row} for row in _of_pairs(units)]
     columns = ["label", "first", "second", "kappa", "agreement", "units"]
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs, columns=columns), "clips")
+
+
+def _of_several(answers: Answers, what: str, label: str | None = None) -> pd.DataFrame:
+    """The sure answers (of one class), which must be of two people or more."""
+    frame = answers.to_frame()
+    frame = frame[frame["present"].notna() & (label is None or frame["label"] == label)]
+    if frame["annotator"].nunique() < 2:
+        raise InvalidInput(f"{what} needs answers of two annotators or more in the column 'annotator'")
+    return frame
 
 
 @dataclass(frozen=True)
@@ -315,10 +310,7 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
     >>> dawid_skene(Answers.from_frame(frame)).labels["present"].tolist()
     [1.0, 0.0]
     """
-    frame = answers.to_frame()
-    frame = frame[frame["present"].notna()]
-    if frame["annotator"].nunique() < 2:
-        raise InvalidInput("dawid_skene needs answers of two annotators or more in the column 'annotator'")
+    frame = _of_several(answers, "dawid_skene")
     labels, annotators = [], []
     prevalence: dict[str, float] = {}
     iterations: dict[str, int] = {}

@@ -48,8 +48,8 @@ class Audit(Result):
     and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
     labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
-    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort``, ``strong`` (a summary) and ``recipe`` are the
-    other parts; ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
+    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort`` and ``strong`` (a summary) are the other parts;
+    ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
     the answers look like the law at all. ``findings`` says it in words.
     """
 
@@ -68,7 +68,6 @@ class Audit(Result):
     votes: pd.DataFrame | None
     effort: Effort | None
     strong: pd.DataFrame | None
-    recipe: dict[str, CriterionEstimate]
     fit: LackOfFit | None = None
     detectors: pd.DataFrame | None = None
 
@@ -154,20 +153,16 @@ class Audit(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain numbers, for JSON."""
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
-                 "agreement", "annotation_agreement", "effort", "strong", "recipe", "detectors")  # fmt: skip
+                 "agreement", "annotation_agreement", "effort", "strong", "detectors")  # fmt: skip
+        curve = _drawn(self)["detection"]  # which of the curves shows what decides
         return {
             **{name: to_jsonable(getattr(self, name)) for name in names},
             "card": to_jsonable(self.card()),
-            "detection": self._detection(),
+            "detection": {name: str(curve[name].iloc[0]) for name in ("label", "scale")} if len(curve) else None,
             "annotators": None if self.aggregated is None else to_jsonable(self.aggregated.annotators),
             "prevalence": None if self.aggregated is None else to_jsonable(self.aggregated.prevalence),
             "fit": None if self.fit is None else {**to_jsonable(self.fit), "sentence": self.fit.sentence},
         }
-
-    def _detection(self) -> dict[str, str] | None:
-        """Which of the curves shows what decides."""
-        shown = _drawn(self)["detection"]
-        return {name: str(shown[name].iloc[0]) for name in ("label", "scale")} if len(shown) else None
 
     @property
     def kinds(self) -> list[str]:
@@ -189,7 +184,11 @@ class Audit(Result):
         ax = plot.axes(ax, size=(7.2, 1.4 + 0.3 * min(len(rows), _MOST)) if listed else (6.4, 4.0))
         _PICTURES[kind][0](rows, ax, self)
         if listed:
-            ax.invert_yaxis()
+            whose = rows["annotator"] if "annotator" in rows else [""] * len(rows)
+            names = [f"{label}, {who}" if who else str(label) for label, who in zip(rows["label"], whose)]
+            short = [name.replace("$", r"\$") for name in names]  # dollar signs would be read as formulas
+            ax.set_yticks(range(len(short)), [name if len(name) < 40 else name[:37] + "..." for name in short])
+            ax.set_ylim(len(short) - 0.4, -0.6)
             ax.grid(visible=False, axis="y")
         return ax
 
@@ -304,13 +303,6 @@ def _scale(audit: Audit, label: str) -> str:
     return "event_fraction" if (rows["low"].between(1e-9, 0.5)).any() and len(rows) > 3 else "event_seconds"
 
 
-def _ticks(ax: Axes, names: Any) -> None:
-    # Dollar signs would be read as formulas.
-    short = [str(name).replace("$", r"\$") for name in names]
-    ax.set_yticks(range(len(short)), [name if len(name) < 40 else name[:37] + "..." for name in short])
-    ax.set_ylim(-0.6, len(short) - 0.4)
-
-
 def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
     label, scale = str(rows["label"].iloc[0]), str(rows["scale"].iloc[0])
     met = rows[rows["middle"] > 0]
@@ -358,7 +350,6 @@ def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
 def _draw_quality(rows: Any, ax: Axes, audit: Audit) -> None:
     for name, marker, colour in (("precision", "o", 0), ("recall", "s", 1), ("event_recall", "^", 2)):
         ax.plot(rows[name], np.arange(len(rows)), marker, color=plot.COLOURS[colour], label=plot.label(name))
-    _ticks(ax, rows["label"])
     ax.set(xlim=(-0.02, 1.02), xlabel="share")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
 
@@ -367,7 +358,6 @@ def _draw_criterion(rows: Any, ax: Axes, audit: Audit) -> None:
     middle, at = rows["presence_criterion"].to_numpy(), np.arange(len(rows))
     spread = np.abs(rows[["presence_criterion_low", "presence_criterion_high"]].to_numpy().T - middle)
     ax.errorbar(middle, at, xerr=spread, fmt="o", color=plot.COLOURS[0], capsize=3)
-    _ticks(ax, [row.label if not row.annotator else f"{row.label}, {row.annotator}" for row in rows.itertuples()])
     ax.set(xlim=(0, 1), xlabel=plot.label("presence_criterion") + ", 95 % interval")
 
 
@@ -375,14 +365,12 @@ def _draw_agreement(rows: Any, ax: Axes, audit: Audit) -> None:
     ax.barh(np.arange(len(rows)), rows["alpha"], color=plot.COLOURS[0], height=0.6)
     for limit in (0.667, 0.8):
         ax.axvline(limit, color="#888888", lw=1, ls="--")
-    _ticks(ax, rows["label"])
     ax.set(xlabel="Krippendorff's alpha (dashed: 0.667 and 0.8)")
 
 
 def _draw_lengths(rows: Any, ax: Axes, audit: Audit) -> None:
     ax.barh(np.arange(len(rows)), rows["mean_length"], color=plot.COLOURS[0], height=0.6, label="mean")
     ax.plot(rows["median_length"], np.arange(len(rows)), "o", color=plot.COLOURS[1], label="median")
-    _ticks(ax, rows["label"])
     ax.set(xlabel=plot.label("event_length"))
     ax.legend()
 

@@ -6,19 +6,18 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.symbols import Seed, check, choice
 from ...io.dataset import Paths
-from ...model.annotator import TIE
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import Floats, merge
+from ...model.intervals import merge
 from ...posterior import law
 from ...posterior.criterion import (
     METHODS,
@@ -83,7 +82,7 @@ def audit(
     scores : detectors by name, each with its scores of frames, as for :func:`infer`: ``detectors`` tells which of them
         explains the answers best, by how many bits per clip, and how wrong each is expected to be. No strong annotation
         is needed; where there are some, they give the law of event lengths.
-    rng : for the bootstrap of the paper's recipe, and of detectors.
+    rng : for the bootstrap of detectors.
 
     Examples
     --------
@@ -122,32 +121,27 @@ def audit(
     }
     told |= {"recording_length": recording_length, "resolutions": widths, "where": dict(where or {})}
     parts: dict[str, Any] = {
-        **{"settings": told, "notes": (), "estimates": {}, "recipe": {}, "rules": pd.DataFrame()},
+        **{"settings": told, "notes": (), "estimates": {}, "rules": pd.DataFrame()},
         **{"criteria": pd.DataFrame(columns=list(_COLUMNS)), "curves": pd.DataFrame(columns=["label", "scale"])},
         **dict.fromkeys(("quality", "ceiling", "strong", "fit")),
     }
     if truth is not None:
-        _strong_parts(parts, truth, label, rng, alone=said is None)
+        parts["strong"] = summary(truth, labels=truth.select(label).labels)  # refuses a class that is not there
+        marked = truth.recordings.index.isin(set(truth.to_frame()["recording"]))
+        told |= {"n_recordings": len(marked), "n_empty": int((~marked).sum())}
     if truth is not None and said is not None:
         both = pair(truth, said, recording_length=recording_length, examined=looked)
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
         if parts["fit"] is not None and not parts["fit"].is_good:
             warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
     if scores is not None:
-        parts["detectors"] = _detectors(scores, truth, said, label, unlisted, recording_length, rng)
+        how = {"event_length": truth, "label": label, "recording_length": recording_length}
+        parts["detectors"] = _detectors(scores, said, rng, unlisted=unlisted or "unknown", **how)
     parts |= _crowd(None if said is None else said.select(label), recording_length, looked, unlisted)
     return Audit(**parts, annotation_agreement=_agreement_in_time(truth, label, looked))
 
 
-def _detectors(
-    scores: Mapping[str, pd.DataFrame],
-    truth: Any,
-    said: Any,
-    label: Any,
-    unlisted: Any,
-    recording_length: Any,
-    rng: Any,
-) -> pd.DataFrame:
+def _detectors(scores: Mapping[str, pd.DataFrame], said: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
     """How well each detector explains the answers, by class."""
     from ...posterior.detector import compare_detectors, frames_by_class, matched_frames
     from ..infer.estimation import infer
@@ -158,8 +152,7 @@ def _detectors(
         raise InvalidInput("scores must name one detector or more, got none")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # what answers do not tell of events is no matter here
-        found = infer(said, event_length=truth, label=label, unlisted=unlisted or "unknown", draws=10, rng=rng,
-                      recording_length=recording_length)  # fmt: skip
+        found = infer(said, draws=10, rng=rng, **how)
     rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
     for name, part in found.parts.items():
         recordings = [one.recording for one in part.recordings]
@@ -208,16 +201,6 @@ def _with_length(events: Events, recording_length: float | None) -> Events:
     return whole
 
 
-def _strong_parts(parts: dict[str, Any], truth: Events, label: str | None, rng: Any, *, alone: bool) -> None:
-    chosen = truth.select(label)  # refuses a class that is not there
-    labels = chosen.labels
-    parts["strong"] = summary(truth, labels=labels)
-    parts["settings"]["n_recordings"] = len(truth.recordings)
-    parts["settings"]["n_empty"] = int((~truth.recordings.index.isin(set(truth.to_frame()["recording"]))).sum())
-    if alone and (label is not None or len(labels) == 1):
-        parts["recipe"] = {name: recipe(truth, name, rng=rng) for name in labels}
-
-
 def _paired_parts(
     parts: dict[str, Any], both: Pairing, label: str | None, unlisted: str | None, collar: float, share_of_length: float
 ) -> None:
@@ -245,13 +228,13 @@ def _paired_parts(
     parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
-    truth, marks = {}, {}
-    names = both.strong.recordings.index
+    names, truth = list(map(str, both.strong.recordings.index)), {}
     for name in scored:
-        timelines = both.timelines(name)
-        truth[name] = {str(r): events for r, (events, _) in zip(names, timelines) if len(events)}
-        marks[name] = _marks(observed[name])
-    lengths = {str(r): float(v) for r, v in both.strong.recordings["length"].items()}
+        lines = both.timelines(name)
+        held = np.flatnonzero(lines.counts)
+        truth[name] = {names[r]: lines.bounds[lines.starts[r] : lines.starts[r + 1]] for r in held}
+    marks = {name: _marks(observed[name]) for name in scored}
+    lengths = dict(zip(names, both.strong.recordings["length"].astype(float)))
     widths = parts["settings"]["resolutions"]
     parts["ceiling"] = ceiling(
         truth, marks, recording_length=lengths, resolutions=widths, collar=collar, share_of_length=share_of_length
@@ -276,41 +259,42 @@ def _criteria(
 
     The law comes first in every group. Annotators and classes with few answers are drawn to the others.
     """
-    rows: list[dict[str, Any]] = []
-    kept: dict[tuple[str, str], CriterionEstimate] = {}
-    columns = ["recording", "annotator", "event_fraction", "coverage", "present"]
+    columns = ["place", "annotator", "event_fraction", "coverage", "present"]
     together = pd.concat([seen[columns].assign(label=name) for name, seen in observed.items()], ignore_index=True)
     whole = _estimates(together, refused, both_scales)
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
+    fits: list[tuple[str, str, CriterionEstimate]] = []
     for name, seen in observed.items():
         found = _estimates(seen, refused, False) if len(observed) > 1 else whole
         if name in drawn and not found[0].identifiable:
             found.insert(0, drawn[name])
-        kept[name, ""] = found[0]
-        rows += [_row(name, "", one) for one in found]
+        fits += [(name, "", one) for one in found]
         if not refused and seen["annotator"].nunique() > 1:
-            for person, one in _drawn(seen, "annotator", found[0]).items():
-                kept[name, person] = one
-                rows.append(_row(name, person, one))
+            fits += [(name, person, one) for person, one in _drawn(seen, "annotator", found[0]).items()]
     if len(observed) > 1:
-        kept["all", ""] = whole[0]
-        rows += [_row("all", "", one) for one in whole]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)), kept
-
-
-def _clusters(seen: pd.DataFrame) -> list[Any]:
-    """Recordings, and annotators where they are many enough to be a sample."""
-    people = codes_of(seen["annotator"])
-    return [codes_of(seen["recording"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
+        fits += [("all", "", one) for one in whole]
+    rows = [
+        {"label": label, "annotator": person, **asdict(one), **one.flat(),
+         "identified": ", ".join(name for name, known in one.identified.items() if known)}
+        for label, person, one in fits
+    ]  # fmt: skip
+    first: dict[tuple[str, str], CriterionEstimate] = {}
+    for label, person, one in fits:
+        first.setdefault((label, person), one)
+    return pd.DataFrame(rows, columns=list(_COLUMNS)), first
 
 
 def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
-    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent."""
+    """Every method on the answers, the law first; on the segment's share too if told, or if the event's is silent.
+
+    Recordings are clusters, and annotators where they are many enough to be a sample.
+    """
     seen = seen[seen["present"].notna()]
-    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
-    y, clusters = seen["present"].to_numpy(np.float64), _clusters(seen)
+    y, people = seen["present"].to_numpy(np.float64), codes_of(seen["annotator"])
     if refused:
         return [unknown(ONLY_PRESENT, method="law", n=len(y))]
+    h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
+    clusters = [codes_of(seen["place"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
     found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
     if both_scales or not found[0].identifiable:
         found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
@@ -332,7 +316,7 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
         for k in np.flatnonzero(own).tolist():
             part = seen[unit == k]
             people[str(names[k])] = estimate_criterion(
-                part["event_fraction"], present=part["present"], clusters=[codes_of(part["recording"])]
+                part["event_fraction"], present=part["present"], clusters=[codes_of(part["place"])]
             )
     few = np.flatnonzero((asked > 0) & ~own)
     if len(few) and len(names) > 1:
@@ -343,15 +327,6 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
                 "law, drawn to the others", int((unit == k).sum()), True, spread=whole.spread,
             )  # fmt: skip
     return people
-
-
-def _row(label: str, annotator: str, one: CriterionEstimate) -> dict[str, Any]:
-    row: dict[str, Any] = {"label": label, "annotator": annotator, **one.flat()}
-    told = ", ".join(name for name, known in one.identified.items() if known)
-    plain = {
-        name: getattr(one, name) for name in ("method", "scale", "n", "aic", "design_effect", "identifiable", "reason")
-    }
-    return {**row, **plain, "identified": told}
 
 
 def _agreement_in_time(truth: Events | None, label: str | None, looked: Examined | None) -> Agreement | None:
@@ -393,103 +368,24 @@ def _crowd(
     return parts
 
 
-def clip_length(events: Events) -> float:
-    """The one length that all recordings share, or NaN.
-
-    >>> clip_length(Events.from_frame(pd.DataFrame({"onset": [0.0], "offset": [1.0]}), recording_length=10.0))
-    10.0
-    """
-    lengths = events.recordings["length"].to_numpy(np.float64)
-    same = len(lengths) > 0 and not np.isnan(lengths).any() and np.ptp(lengths) <= 1e-6 * lengths[0]
-    return float(lengths[0]) if same else float("nan")
-
-
 def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
     """One row per class: events, recordings that hold it, lengths, and the share of such a recording that they cover.
 
     ``length_share`` is the mean of event length over recording length, ``coverage`` the mean share of a recording that
     the union of its events covers. They differ as soon as a recording holds several events.
     """
-    extents = events.extents
+    frame = events.to_frame().assign(length=events.lengths)
+    frame["share"] = frame["length"] / events.extents.reindex(frame["recording"]).to_numpy(np.float64)
+    parts = dict(list(frame.groupby("label")))
     rows = []
     for label in events.labels if labels is None else labels:
-        part = events.select(label)
-        frame, length = part.to_frame(), part.lengths
-        whole = extents.reindex(frame["recording"]).to_numpy(np.float64)
-        timelines = events.timelines(label)
+        part, timelines = parts[label], events.timelines(label)
         passed = np.cumsum(timelines.bounds[:, 1] - timelines.bounds[:, 0])
         covered = np.diff(np.concatenate(([0.0], passed))[timelines.starts])
         held = timelines.counts > 0
-        lengths = float(length.mean()), float(np.median(length)), float((length / whole).mean())
+        length, share = part["length"].to_numpy(), part["share"].to_numpy()
+        lengths = float(length.mean()), float(np.median(length)), float(share.mean())
         coverage = float((covered[held] / timelines.lengths[held]).mean()) if held.any() else math.nan
-        rows.append((label, len(length), int(frame["recording"].nunique()), *lengths, coverage))
+        rows.append((label, len(part), part["recording"].nunique(), *lengths, coverage))
     columns = ["label", "n_events", "n_recordings", "mean_length", "median_length", "length_share", "coverage"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def recipe(events: Events, label: str, *, n_boot: int = 500, rng: Any = None) -> CriterionEstimate:
-    """The paper's recipe for one class of clips that all have one length; bootstrapped over clips."""
-    clip = clip_length(events)
-    if np.isnan(clip):
-        return unknown("the recordings have no one length", method="paper recipe", n=0)
-    part = events.select(label)
-    lengths = np.minimum(part.lengths, clip)
-    names = part.to_frame()["recording"]
-    return paper_recipe_criterion(lengths, segment_length=clip, recordings=names, n_boot=n_boot, rng=rng)
-
-
-def paper_recipe_criterion(
-    lengths: ArrayLike, *, segment_length: float, recordings: ArrayLike | None = None, n_boot: int = 0, rng: Any = None
-) -> CriterionEstimate:
-    r"""The number that the paper's AudioSet appendix calls the empirical presence criterion.
-
-    It is the :math:`\gamma` at which the mean of Theorem 1 over the event lengths meets the mean of :math:`d_e / d_q`:
-    the smaller root of :math:`2B\gamma^2 - 2A\gamma + U - A = 0` with
-    :math:`A = \overline{d_e/(d_e+d_q)}`, :math:`B = \overline{d_e^2/(d_q(d_e+d_q))}`, :math:`U = \overline{d_e/d_q}`.
-
-    Parameters
-    ----------
-    lengths : d_e in seconds, as far as it lies in its clip; in (0, segment_length].
-    segment_length : d_q in seconds, > 0: 10 for AudioSet.
-    recordings : the clip of every event; with it the bootstrap draws clips, else events.
-    n_boot : bootstrap draws for the interval; 0 for none.
-
-    Notes
-    -----
-    Circular (E21): both sides are functions of the same event lengths, no annotator's answer enters, so it says nothing
-    about annotators. ``identifiable`` is therefore False even where a root exists. For one length
-    :math:`u = d_e/d_q` it is :math:`(1 - \sqrt{1 - 2u^2})/(2u)`, about u/2.
-
-    Examples
-    --------
-    >>> round(paper_recipe_criterion([4.5], segment_length=10).presence_criterion, 3)
-    0.254
-    """
-    d = np.atleast_1d(check("event_length", lengths, called="lengths")).ravel()
-    q = float(check("segment_length", segment_length))
-    if len(d) == 0:
-        return unknown("there are no events", method="paper recipe", n=0)
-    if d.max() > q * (1 + TIE):
-        raise InvalidInput(f"lengths must be at most segment_length {q:g}: the recipe takes the part inside a clip")
-    terms = np.column_stack((d / (d + q), d**2 / (q * (d + q)), d / q, np.ones_like(d)))
-    estimate = float(_recipe_root(terms.sum(axis=0)))
-    if math.isnan(estimate):
-        return unknown("the recipe has no solution: the events are too long", method="paper recipe", n=len(d))
-    interval = (math.nan, math.nan)
-    if n_boot:
-        if recordings is not None:
-            _, code = np.unique(np.asarray(recordings), return_inverse=True)
-            terms = np.column_stack([np.bincount(code, weights=column) for column in terms.T])
-        rng = np.random.default_rng(rng)
-        draws = [_recipe_root(terms[rng.integers(len(terms), size=len(terms))].sum(axis=0)) for _ in range(n_boot)]
-        low, high = np.nanquantile(draws, [0.025, 0.975])
-        interval = float(low), float(high)
-    reason = "circular (E21): a function of the event lengths alone, no answer of an annotator enters"
-    return CriterionEstimate(estimate, interval, math.nan, math.nan, "paper recipe", len(d), False, reason)
-
-
-def _recipe_root(sums: Floats) -> float:
-    a, b, u = sums[:3] / sums[3]
-    inside = a * a - 2 * b * (u - a)
-    root = (a - math.sqrt(inside)) / (2 * b) if inside >= 0 else math.nan
-    return root if 0 < root <= 1 else math.nan

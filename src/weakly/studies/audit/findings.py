@@ -374,11 +374,3 @@ def _strong(audit: Audit) -> Said:
         text = f"{safe_label(most['label'])}{which}: events last {most['mean_length']:.3g} s on average (half of them "
         text += f"less than {most['median_length']:.3g} s). They cover {percent(most['coverage'])} of a recording "
         yield 0.025, "lengths", text + "that holds one."
-    for label, fit in audit.recipe.items():
-        if np.isfinite(fit.presence_criterion):
-            row, (low, high) = table[table["label"] == label].iloc[0], fit.presence_criterion_ci
-            text = f"{safe_label(label)}: the paper's recipe gives a presence criterion of {fit.presence_criterion:.4f}"
-            text += f" ({low:.3f} to {high:.3f}) from {int(row['n_events'])} events in {int(row['n_recordings'])} "
-            text += f"clips. Their mean share of a clip is {row['length_share']:.4f}. It says nothing about "
-            text += f"annotators: {fit.reason}. The events of a clip together cover {percent(row['coverage'])} of it."
-            yield 0.2, "recipe", text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
 from ...io.gather import name_key
+from ...io.tool_tables import CLIP
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Bools, EventArrays, Floats, Ints, as_intervals, merge
@@ -38,9 +38,10 @@ def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, fir
 
 def meetings(timelines: EventArrays, recording: Ints, onset: Floats, offset: Floats) -> tuple[Ints, Ints, Floats]:
     """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share."""
-    first, count = np.zeros(len(onset), np.int64), np.zeros(len(onset), np.int64)
-    _meet(timelines.bounds, timelines.starts, recording, onset, offset, first, count)
-    segment = np.repeat(np.arange(len(onset)), count)
+    near = np.flatnonzero(timelines.counts[recording])  # most recordings hold no event of a rare class
+    first, count = np.zeros(len(near), np.int64), np.zeros(len(near), np.int64)
+    _meet(timelines.bounds, timelines.starts, recording[near], onset[near], offset[near], first, count)
+    segment = np.repeat(near, count)
     event = np.arange(len(segment)) + np.repeat(first - (np.cumsum(count) - count), count)
     bounds = timelines.bounds[event]
     shared = np.minimum(bounds[:, 1], offset[segment]) - np.maximum(bounds[:, 0], onset[segment])
@@ -134,13 +135,13 @@ ExaminedLike = (
 def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
     if "recording" not in frame:
         raise InvalidInput(f"examined needs a column 'recording'; there are {', '.join(map(str, frame.columns))}")
-    frame = frame.assign(**{name: value for name, value in (("annotator", ""), ("onset", np.nan), ("offset", np.nan))
-                            if name not in frame})  # fmt: skip
-    found: dict[tuple[str, str], Any] = {}
-    for (who, name), rows in frame.assign(annotator=frame["annotator"].fillna("")).groupby(["annotator", "recording"]):
-        whole = rows[["onset", "offset"]].isna().any(axis=None)
-        found[str(who), str(name)] = None if whole else rows[["onset", "offset"]].to_numpy(np.float64)
-    return found
+    frame = frame.reindex(columns=["annotator", "recording", "onset", "offset"])
+    people = frame["annotator"].astype(object).where(frame["annotator"].notna(), "")
+    groups = frame.groupby([people, "recording"])[["onset", "offset"]]
+    return {
+        (str(who), str(name)): None if rows.isna().any(axis=None) else rows.to_numpy(np.float64)
+        for (who, name), rows in groups
+    }
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ class Pairing:
     """Strong annotations and answers about the same recordings, in the same names and times.
 
     ``strong`` holds the recordings that both know, each with a length. ``answers`` is one row per answer with its times
-    filled in, ``asked`` one row per segment that an annotator was asked about, silent ones too.
+    filled in, ``asked`` one row per segment that an annotator was asked about, silent ones too; both have
+    the place of the recording in ``strong`` and the number of the segment.
     ``notes`` says what had to be left out or assumed; ``orphans`` counts, by class, the present labels in recordings
     that the strong annotations do not name.
     """
@@ -162,55 +164,52 @@ class Pairing:
     orphans: dict[str, int]
 
     def observed(self, label: str, *, unlisted: str) -> pd.DataFrame:
-        """One row per answer about this class, with event_fraction, coverage and listed.
+        """One row per answer about this class, with event_fraction, coverage, listed, and the place of its recording.
 
         With ``unlisted="absent"`` every segment of an annotator that does not mention the class counts as absent.
         """
         choice("unlisted", unlisted, UNLISTED)
         said = self._weak.get(label, self.answers.iloc[:0].assign(listed=True))
         if unlisted == "absent":
-            said = self.asked.merge(said, on=_SEGMENT, how="left")
+            said = self.asked.merge(said.drop(columns=[*_SEGMENT, "place"]), on="segment", how="left")
             said["listed"] = said["listed"].notna()
             said.loc[~said["listed"], "present"] = 0.0
             said["label"] = label
         else:
             said = said.reset_index(drop=True)
-        timelines = self.timelines(label)
-        recording = self.code.reindex(said["recording"]).to_numpy().astype(np.int64)
-        onset, offset = said["onset"].to_numpy(np.float64), said["offset"].to_numpy(np.float64)
-        said["event_fraction"], said["coverage"] = fractions(timelines, recording, onset, offset)
+        said["event_fraction"], said["coverage"] = fractions(self.timelines(label), *where(said))
         return said
 
     def timelines(self, label: str) -> EventArrays:
         """The events of the class; none, if the strong annotations do not know it."""
-        if label in self._strong:
-            return Events(self._strong[label], self.strong.recordings).timelines()
-        lengths = self.strong.recordings["length"].to_numpy(np.float64)
-        return EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
+        if label not in self._timelines:
+            lengths = self.strong.recordings["length"].to_numpy(np.float64)
+            none = EventArrays(np.empty((0, 2)), np.zeros(len(lengths) + 1, np.int64), lengths)
+            self._timelines[label] = self.strong.timelines(label) if label in self.strong_labels else none
+        return self._timelines[label]
 
     @cached_property
-    def _strong(self) -> dict[str, pd.DataFrame]:
-        parts = self.strong.to_frame().groupby("label")
-        return {str(label): part.reset_index(drop=True) for label, part in parts}
+    def _timelines(self) -> dict[str, EventArrays]:
+        return {}
 
     @cached_property
     def _weak(self) -> dict[str, pd.DataFrame]:
         return {str(label): part.assign(listed=True) for label, part in self.answers.groupby("label")}
 
     @cached_property
-    def code(self) -> pd.Series:
-        """The place of every recording, by name."""
-        return pd.Series(np.arange(len(self.strong.recordings)), index=self.strong.recordings.index)
-
-    @property
     def strong_labels(self) -> set[str]:
         """The classes of the strong annotations."""
-        return set(self._strong)
+        return set(self.strong.labels)
 
     @property
     def weak_labels(self) -> set[str]:
         """The classes of the answers."""
         return set(self._weak)
+
+
+def where(seen: pd.DataFrame) -> tuple[Ints, Floats, Floats]:
+    """The place of the recording, the onset and the offset of every row."""
+    return seen["place"].to_numpy(np.int64), seen["onset"].to_numpy(np.float64), seen["offset"].to_numpy(np.float64)
 
 
 def pair(
@@ -269,9 +268,11 @@ def pair(
         outside = "answers are about segments outside the examined stretches and are left out"
         _count(notes, int((~inside).sum()), outside)
         frame = frame[inside]
-    asked = frame[_SEGMENT].drop_duplicates().reset_index(drop=True)
-    frame = frame[frame["label"].notna()].reset_index(drop=True)
     recordings = pd.DataFrame({"length": lengths[lengths > 0], "annotated": True})
+    place = pd.Series(np.arange(len(recordings)), index=recordings.index).reindex(frame["recording"]).to_numpy()
+    frame = frame.assign(place=place, segment=frame.groupby(_SEGMENT, sort=False).ngroup())
+    asked = frame[[*_SEGMENT, "place", "segment"]].drop_duplicates("segment").reset_index(drop=True)
+    frame = frame[frame["label"].notna()].reset_index(drop=True)
     events = strong.to_frame()
     events = events[events["recording"].isin(recordings.index)].reset_index(drop=True)
     shared = Events(events, recordings)
@@ -382,13 +383,10 @@ def _under_known_names(answers: Answers, known: pd.Index, notes: list[str]) -> A
     return Answers(frame)
 
 
-_TIMES = re.compile(r"_(\d+(?:\.\d+)?)_(\d+(?:\.\d+)?)(?:\.\w+)?$")
-
-
 def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
     """Make recordings and times of clips' names (``day_30.0_40.0.wav`` of ``day``), if these recordings are known."""
-    parts = frame["recording"].astype(str).str.extract(_TIMES)
-    base = pd.Series([_TIMES.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
+    parts = frame["recording"].astype(str).str.extract(CLIP)
+    base = pd.Series([CLIP.sub("", str(name)) for name in frame["recording"]], index=frame.index, dtype=object)
     other = matched(base, known)
     if parts.isna().any(axis=None) or not other:
         return False
@@ -400,7 +398,7 @@ def _clips_of(frame: pd.DataFrame, known: pd.Index) -> bool:
 def _whole_clips(frame: pd.DataFrame) -> None:
     """Times that only repeat the recording's place in a longer file become times within the recording."""
     code, names = pd.factorize(frame["recording"])
-    parts = pd.Series(names, dtype=object).str.extract(_TIMES).astype(np.float64).to_numpy()
+    parts = pd.Series(names, dtype=object).str.extract(CLIP).astype(np.float64).to_numpy()
     if np.isnan(parts).all():
         return
     times = frame[["onset", "offset"]].to_numpy(np.float64)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from ...base.errors import InvalidInput
 from ...base.results import METRICS, to_jsonable
 from ...base.symbols import check
 from ...engine.tally import EXPOSURE, SCORES, Tally, of_labels
-from ...model.intervals import Bools, EventArrays, Floats, clip, complement, covered, intersect, merge
-from .observations import Pairing, meetings
+from ...model.intervals import Bools, EventArrays, Floats, Ints, complement, covered, intersect, merge
+from .observations import Pairing, meetings, where
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.
 _TOUCH = 1e-9
@@ -68,9 +69,8 @@ def quality(
     -----
     Several annotators' answers about one segment are first reduced to their majority; ties count as half a label.
     """
-    rows, missed, phantom, total = [], [], [], None
-    counts: list[dict[str, float]] = []
-    finds: list[Floats] = []
+    parts: list[tuple[str, Tally, Floats, dict[str, float]]] = []
+    missed, phantom = [], []
     for label in pairing.labels if labels is None else labels:
         seen = pairing.observed(label, unlisted=unlisted) if observed is None else observed[label]
         every = _reduced(seen)
@@ -79,9 +79,6 @@ def quality(
         unsure = int((every["present"].isna() & (every["coverage"] > _TOUCH)).sum())
         if len(one) == 0:
             continue
-        found, tally = _found(pairing, timelines, one), _tally(pairing, timelines, one)
-        finds.append(found)
-        total = tally if total is None else total + tally
         present, tied = one["present"] > 0.5, one["present"] == 0.5
         meets = one["coverage"] > _TOUCH
         count = {
@@ -96,24 +93,18 @@ def quality(
             "coverage": float(one.loc[present, "coverage"].sum()),
             "event_seconds": float((one["coverage"] * (one["offset"] - one["onset"]))[present].sum()),
         }
-        counts.append(count)
-        rows.append({"label": label, **_row(tally, found), **_counted(count, found)})
+        parts.append((label, _tally(timelines, one), _found(timelines, one), count))
         missed.append(one[meets & ~present & ~tied])
         phantom.append(one[present & ~meets])
-    if total is not None:
+    if parts:
+        _, tallies, finds, counts = zip(*parts)
         summed = {name: sum(count[name] for count in counts) for name in counts[0]}
-        found = np.sum(finds, axis=0)
-        rows.append({"label": "all", **_row(total, found), **_counted(summed, found)})
+        parts.append(("all", reduce(add, tallies), np.sum(finds, axis=0), summed))
+    rows = [{"label": label, **_row(tally, found, count)} for label, tally, found, count in parts]
     return Quality(pd.DataFrame(rows), _listed(missed), _listed(phantom), unlisted)
 
 
-def _counted(count: dict[str, float], found: Floats) -> dict[str, float]:
-    said, events = count["n_present"], count["n_all_events"]
-    means = {name: count[name] / said if said else float("nan") for name in ("coverage", "event_seconds")}
-    return {**count, **means, "asked_share": float(found[:, 1].sum()) / events if events else float("nan")}
-
-
-def _row(tally: Tally, found: Floats) -> dict[str, float]:
+def _row(tally: Tally, found: Floats, count: dict[str, float]) -> dict[str, float]:
     metrics = tally.metrics()
     row = {f"{name}{end}": float(metrics[f"{name}{end}"].item()) for name in METRICS for end in ("", "_se")}
     row["event_recall"], row["event_recall_se"] = _share(found[found[:, 1] > 0])
@@ -122,10 +113,14 @@ def _row(tally: Tally, found: Floats) -> dict[str, float]:
     row["n_queries"] = int(tally.n_segments.item())
     row["listened"] = float(tally.listened.item())
     event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
-    quiet = row["listened"] - event
-    row["insertion_rate"] = (said - tp) / quiet if quiet > 0 else float("nan")
-    row["deletion_rate"] = 1 - tp / event if event > 0 else float("nan")
-    return row
+    row["insertion_rate"] = _over(said - tp, row["listened"] - event)
+    row["deletion_rate"] = 1 - _over(tp, event)
+    row |= count | {name: _over(count[name], count["n_present"]) for name in ("coverage", "event_seconds")}
+    return {**row, "asked_share": _over(float(found[:, 1].sum()), count["n_all_events"])}
+
+
+def _over(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else float("nan")
 
 
 def _share(found: Floats) -> tuple[float, float]:
@@ -138,13 +133,12 @@ def _share(found: Floats) -> tuple[float, float]:
     return share, float(np.sqrt(n / (n - 1) * rest) / below) if n > 1 else float("nan")
 
 
-def _found(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Floats:
+def _found(timelines: EventArrays, one: pd.DataFrame) -> Floats:
     """Per recording the events that were found (a present segment meets them) and those asked about (any segment does).
 
     A tie finds an event with a chance of one half; segments are independent.
     """
-    recording = pairing.code.reindex(one["recording"]).to_numpy().astype(np.int64)
-    onset, offset = one["onset"].to_numpy(np.float64), one["offset"].to_numpy(np.float64)
+    recording, onset, offset = where(one)
     segment, event, shared = meetings(timelines, recording, onset, offset)
     touch = shared > _TOUCH * (offset - onset)[segment]
     segment, event = segment[touch], event[touch]
@@ -162,20 +156,20 @@ def _reduced(seen: pd.DataFrame) -> pd.DataFrame:
     key = ["recording", "onset", "offset"]
     if not seen.duplicated(key).any():
         return seen.reset_index(drop=True)
-    how = {"label": "first", "present": "mean", "event_fraction": "first", "coverage": "first"}
+    how = {"label": "first", "place": "first", "present": "mean", "event_fraction": "first", "coverage": "first"}
     one = seen.groupby(key, sort=False).agg(how).reset_index()
     share = one["present"].to_numpy(np.float64)
     one["present"] = np.where((share == 0.5) | np.isnan(share), share, (share > 0.5).astype(np.float64))
     return one
 
 
-def _tally(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Tally:
+def _tally(timelines: EventArrays, one: pd.DataFrame) -> Tally:
     """Recordings with an event or a present label are scored one by one; the silent rest only counts.
 
     Events count as far as a segment was asked about them: time that nobody was asked about is nobody's error.
     """
-    recording = pairing.code.reindex(one["recording"]).to_numpy().astype(np.int64)
-    order = np.lexsort((one["onset"].to_numpy(), recording))
+    recording, onset, _ = where(one)
+    order = np.lexsort((onset, recording))
     recording = recording[order]
     bounds = one[["onset", "offset"]].to_numpy(np.float64)[order]
     present = one["present"].to_numpy(np.float64)[order]
@@ -186,9 +180,7 @@ def _tally(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Tally
     chosen = np.flatnonzero(busy)
     scored = [_disjoint(bounds[first[r] : first[r + 1]], present[first[r] : first[r + 1]]) for r in chosen]
     starts = timelines.starts
-    heard = [
-        intersect(timelines.bounds[starts[r] : starts[r + 1]], merge(cuts)) for r, (cuts, _) in zip(chosen, scored)
-    ]
+    heard = [_inside(timelines.bounds[starts[r] : starts[r + 1]], cuts) for r, (cuts, _) in zip(chosen, scored)]
     part = EventArrays(
         np.concatenate([*heard, np.empty((0, 2))]),
         np.concatenate(([0], np.cumsum([len(rows) for rows in heard]))).astype(np.int64),
@@ -207,9 +199,18 @@ def _tally(pairing: Pairing, timelines: EventArrays, one: pd.DataFrame) -> Tally
     return result
 
 
+def _inside(events: Floats, cuts: Floats) -> Floats:
+    """The events as far as they lie in the cuts."""
+    if len(cuts) == 1 and len(events) and cuts[0, 0] <= events[0, 0] and events[-1, 1] <= cuts[0, 1]:
+        return events
+    return intersect(events, merge(cuts))
+
+
 def _disjoint(bounds: Floats, present: Floats) -> tuple[Floats, Floats]:
     """Segments that overlap become present time and the rest: an instant is present if any segment over it is."""
-    if len(bounds) < 2 or (bounds[1:, 0] >= bounds[:-1, 1] - 1e-9).all():
+    if len(bounds) < 2:
+        return bounds, present
+    if (bounds[1:, 0] >= bounds[:-1, 1] - 1e-9).all():
         bounds = bounds.copy()
         bounds[1:, 0] = np.maximum(bounds[1:, 0], bounds[:-1, 1])
         return bounds, present
@@ -276,30 +277,31 @@ def segment_counts(
     >>> segment_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[0.5, 0.9]])}, resolution=1.0)
     ConfusionCounts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
     """
-    width = float(check("segment_length", resolution, called="resolution"))
-    lengths = recording_length or {}
+    width, lengths = float(check("segment_length", resolution, called="resolution")), recording_length or {}
     marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
     silent = sum(math.ceil(length * 1 / width) for name, length in lengths.items() if name not in marked)
-    total = ConfusionCounts(tn=float(silent))
-    for name in marked:
-        ours, theirs = reference.get(name, _EMPTY), predicted.get(name, _EMPTY)
-        known = lengths.get(name)
-        last = max((float(m[:, 1].max()) for m in (ours, theirs) if len(m)), default=0.0)
-        n = math.ceil((last if known is None else known) * 1 / width)
-        truth, guess = _roll(ours, width, n), _roll(theirs, width, n)
-        both = float((truth & guess).sum())
-        total += ConfusionCounts(
-            both, float(guess.sum()) - both, float(truth.sum()) - both, float((~(truth | guess)).sum())
-        )
-    return total
+    sides = [[marks.get(name, _EMPTY) for name in marked] for marks in (reference, predicted)]
+    last = (max(float(rows[:, 1].max()) for rows in each if len(rows)) for each in zip(*sides))
+    ends = [lengths.get(name, end) for name, end in zip(marked, last)]
+    n = np.array([math.ceil(end * 1 / width) for end in ends], dtype=np.int64)
+    truth, guess = (_roll(rows, width, n) for rows in sides)
+    both = float((truth & guess).sum())
+    return ConfusionCounts(
+        both, float(guess.sum()) - both, float(truth.sum()) - both, float(silent + (~(truth | guess)).sum())
+    )
 
 
-def _roll(marks: Floats, width: float, n: int) -> Bools:
-    """Which of n segments an event touches, by floor and ceiling, rounding errors included: as sed_eval does."""
-    first = np.clip(np.floor(marks[:, 0] * 1 / width).astype(np.int64), 0, n)
-    last = np.clip(np.ceil(marks[:, 1] * 1 / width).astype(np.int64), 0, n)
-    change = np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1)
-    return np.cumsum(change)[:n] > 0
+def _roll(marks: list[Floats], width: float, n: Ints) -> Bools:
+    """Which of the n segments of each recording an event touches, by floor and ceiling, rounding errors included: as
+    sed_eval does."""
+    behind = np.cumsum(n + 1)  # one place behind each recording, where what lasts to its end stops
+    owner = np.repeat(np.arange(len(n)), [len(rows) for rows in marks])
+    times = np.concatenate([*marks, _EMPTY]) * 1 / width
+    first = np.clip(np.floor(times[:, 0]).astype(np.int64), 0, n[owner])
+    last = np.clip(np.ceil(times[:, 1]).astype(np.int64), 0, n[owner])
+    begin, places = (behind - n - 1)[owner], int((n + 1).sum())
+    change = np.bincount(begin + first, minlength=places) - np.bincount(begin + last, minlength=places)
+    return np.delete(np.cumsum(change) > 0, behind - 1)
 
 
 def event_counts(
@@ -334,9 +336,6 @@ def event_counts(
 
 
 def _matching(ours: Floats, theirs: Floats, collar: float, share: float, offset: bool) -> int:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
     order = np.argsort(theirs[:, 0], kind="stable")
     theirs = theirs[order]
     low = np.searchsorted(theirs[:, 0], ours[:, 0] - collar * (1 + 1e-9))
@@ -350,6 +349,9 @@ def _matching(ours: Floats, theirs: Floats, collar: float, share: float, offset:
     row, column = row[good], column[good]
     if len(np.unique(row)) == len(row) == len(np.unique(column)):  # nobody competes
         return len(row)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     row, column = row.astype(np.int32), column.astype(np.int32)  # what the matching of older scipy takes
     graph = csr_array((np.ones(len(row)), (row, column)), shape=(len(ours), len(theirs)))
     return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
@@ -365,14 +367,23 @@ def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping
     """
     marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
     total = ConfusionCounts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
-    for name in sorted(marked & recording_length.keys()):  # sums in one order, on every run
-        length = recording_length[name]
-        ours = merge(clip(reference.get(name, _EMPTY), 0.0, length))
-        theirs = merge(clip(predicted.get(name, _EMPTY), 0.0, length))
+    names = sorted(marked & recording_length.keys())  # sums in one order, on every run
+    ends = np.array([recording_length[name] for name in names], dtype=np.float64)
+    sides = (_within([marks.get(name, _EMPTY) for name in names], ends) for marks in (reference, predicted))
+    for (ours, length), (theirs, _) in zip(*sides):
         truth, guess = float((ours[:, 1] - ours[:, 0]).sum()), float((theirs[:, 1] - theirs[:, 0]).sum())
-        both = float((covered(ours, theirs[:, 1]) - covered(ours, theirs[:, 0])).sum()) if len(theirs) else 0.0
+        shared = covered(ours, theirs[:, 1]) - covered(ours, theirs[:, 0]) if len(ours) and len(theirs) else _EMPTY
+        both = float(shared.sum())
         total += ConfusionCounts(both, guess - both, truth - both, length - truth - guess + both)
     return total
+
+
+def _within(marks: list[Floats], ends: Floats) -> EventArrays:
+    """The marks of each recording as far as they lie in it; what overlaps or touches is one."""
+    owner = np.repeat(np.arange(len(ends)), [len(rows) for rows in marks])
+    cut = np.clip(np.concatenate([*marks, _EMPTY]), 0.0, ends[owner][:, None])
+    kept = cut[:, 1] > cut[:, 0]
+    return EventArrays.of_rows(owner[kept], cut[kept, 0], cut[kept, 1], ends)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from ...model.intervals import Bools, Floats, Ints
 from ...posterior import law
 from ...posterior.criterion import NUMBERS, CriterionPosterior, codes_of
 from ...posterior.law import log_likelihood, step_profile
-from .observations import Pairing, largest, meetings
+from .observations import Pairing, largest, meetings, where
 
 #: Over what a detection curve runs.
 SCALES = ("event_seconds", "event_fraction", "coverage")
@@ -90,14 +90,14 @@ def detection_curves(observed: dict[str, pd.DataFrame]) -> pd.DataFrame:
     that it holds (event_fraction) and its own share that is event (coverage)."""
     parts = dict(observed)
     if len(observed) > 1:
-        columns = ["recording", "onset", "offset", "coverage", "event_fraction", "present"]
+        columns = ["place", "onset", "offset", "coverage", "event_fraction", "present"]
         parts["all"] = pd.concat([seen[columns] for seen in observed.values()], ignore_index=True)
     tables = []
     for label, seen in parts.items():
         if not seen["present"].notna().any() or not (seen["coverage"] > 0).any():
             continue
         seconds = seen["coverage"] * (seen["offset"] - seen["onset"])
-        code = codes_of(seen["recording"])
+        code = codes_of(seen["place"])
         for scale, x in zip(SCALES, (seconds, seen["event_fraction"], seen["coverage"])):
             curve = detection_curve(x.to_numpy(np.float64), seen["present"].to_numpy(np.float64), code)
             tables.append(curve.assign(label=label, scale=scale))
@@ -122,10 +122,8 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
     for label, seen in observed.items():
         seen = seen[seen["present"].notna()]
         timelines = pairing.timelines(label)
-        recording = pairing.code.reindex(seen["recording"]).to_numpy().astype(np.int64)
-        onset, offset = seen["onset"].to_numpy(np.float64), seen["offset"].to_numpy(np.float64)
-        segment, event, shared = meetings(timelines, recording, onset, offset)
-        bounds, cuts = timelines.bounds[event], np.column_stack((onset, offset))[segment]
+        segment, event, shared = meetings(timelines, *where(seen))
+        bounds, cuts = timelines.bounds[event], seen[["onset", "offset"]].to_numpy(np.float64)[segment]
         n, width = len(seen), cuts[:, 1] - cuts[:, 0]
         for name, rule in _RULES.items():
             met = rule.is_present(event=bounds, segment=cuts) if len(event) else np.zeros(0, dtype=bool)
@@ -282,8 +280,7 @@ def _drawn_rate(rng: np.random.Generator, low: float, middle: float, high: float
 def _met(pairing: Pairing, label: str, seen: pd.DataFrame) -> pd.DataFrame:
     """The answers of a class with the event that each is about (its own name where there is none) and its length."""
     timelines = pairing.timelines(label)
-    recording = pairing.code.reindex(seen["recording"]).to_numpy().astype(np.int64)
-    segment, event, shared = meetings(timelines, recording, seen["onset"].to_numpy(), seen["offset"].to_numpy())
+    segment, event, shared = meetings(timelines, *where(seen))
     length = timelines.bounds[event, 1] - timelines.bounds[event, 0]
     order = np.lexsort((shared / length, segment))
     names, lengths = -1 - np.arange(len(seen)), np.full(len(seen), np.nan)

@@ -21,7 +21,7 @@ from ...base.results import counted, hours, to_jsonable
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
 from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
-from ...io.soundscape import load_features, log_mel
+from ...io.soundscape import load_features, log_mel, read_scores
 from ...methods import METHODS
 from ...methods.base import AnswerHistory, Method, Recording, key, verdict
 from ...methods.change_point import WINDOWS
@@ -286,9 +286,9 @@ def queries(
     known, skipped = recordings_of(recordings, sample_rate=sample_rate)
     event_length, windows = None if event_length is None else str(event_length), list(_spans(windows))
     parameters = {name: value for name, value in locals().items() if name in _PARAMETERS}
-    if isinstance(method, Method):
-        parameters = {"own": type(method).__name__, **method.parameters}
     kind = type(method) if isinstance(method, Method) else METHODS[name]
+    if isinstance(method, Method):
+        parameters = {"own": kind.__name__, **method.parameters}
     if scores is not None and (features is not None or not (kind.uses_signal or kind.needs_signal)):
         other = "give features or scores, not both" if features is not None else f"{name} has no use for them"
         raise InvalidInput(f"scores are evidence for method 'information' or 'change-point': {other}")
@@ -425,10 +425,8 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
         if not recordings:
             raise InvalidInput("there are no recordings")
         made = {str(name): value for name, value in recordings.items()}
-        for name, value in made.items():
-            if not isinstance(value, Recording):
-                made[name] = Recording(name, float(check("recording_length", value)))
-        return made, {}
+        new = {name: check("recording_length", x) for name, x in made.items() if not isinstance(x, Recording)}
+        return made | {name: Recording(name, float(length)) for name, length in new.items()}, {}
     given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
     paths: list[Path] = []
     for path in map(Path, given):
@@ -478,7 +476,6 @@ def with_scores(
     known: Mapping[str, Recording], scores: pd.DataFrame | Place, hop: float | None, label: str
 ) -> dict[str, Recording]:
     """The recordings with a detector's scores of this class (or of any) as what is listened to."""
-    from ...io.soundscape import read_scores
     from ...posterior.detector import frames_by_class, matched_frames
 
     found = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))

@@ -54,7 +54,8 @@ ANSWERS = Table(
     Column("query", String, nullable=False, index=True), Column("present", Float), Column("annotator", String),
     Column("seconds", Float), Column("answered", String), Column("source", String),
 )  # fmt: skip
-#: What annotators did besides answering: undo (of the answer in ``detail``), bookmark (with a note), context, speed.
+#: What annotators did besides answering: undo (of the answer in ``detail``), bookmark (with a note), context, speed;
+#: and whom the owner has paused.
 ACTIONS = Table(
     "actions", _META,
     Column("number", Integer, primary_key=True, autoincrement=False), Column("action", String, unique=True),
@@ -93,6 +94,12 @@ class Answer:
     def __post_init__(self) -> None:
         if not (self.present in (0.0, 1.0) or np.isnan(self.present)):
             raise InvalidInput(f"an answer must be 1 (present), 0 (absent) or NaN, got {self.present!r}")
+
+    @classmethod
+    def of(cls, row: Any) -> Answer:
+        """The answer of a row of the store."""
+        words = (str(word or "") for word in (row.answered, row.source, row.answer))
+        return cls(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds), *words)
 
 
 @dataclass(frozen=True)
@@ -252,12 +259,7 @@ class Store:
         for what, told in (("answer", given), ("action", connection.execute(select(ACTIONS)).all())):
             if odd := [value for row in told for value in row if isinstance(value, bytes)]:  # SQLite holds any kind
                 raise ValueError(f"an {what} holds {shortened(odd[0])}")
-        answers = [
-            Answer(str(row.query), _float(row.present), str(row.annotator or ""), _float(row.seconds),
-                   str(row.answered or ""), str(row.source or ""), str(row.answer))
-            for row in given
-        ]  # fmt: skip
-        return CampaignState(settings, recordings, frame, answers)
+        return CampaignState(settings, recordings, frame, list(map(Answer.of, given)))
 
     def add(
         self, settings: Mapping[str, Any], recordings: Mapping[str, Mapping[str, Any]], queries: pd.DataFrame
