@@ -11,14 +11,13 @@ from plan_tasks import aimed, asking, check, false_sentences
 from scipy import stats
 
 import weakly as wk
-from weakly.engine.scoring import measure
 from weakly.methods import Bisection, Fixed, Passes, Windows
 from weakly.methods.base import Recording, SimulatedAnnotator, run
-from weakly.methods.bisection import FIELDS, expected_bisection, levels
+from weakly.methods.bisection import FIELDS, expected_bisection, expected_queries, levels
 from weakly.methods.model import B, R, RecordingModel, SingleEventModel
 from weakly.methods.problem import LabelingProblem, round_lengths
 from weakly.model.answer_model import UNKNOWN, AnswerModels
-from weakly.model.intervals import Edge, EventArrays, Placement
+from weakly.model.intervals import EventArrays
 from weakly.model.lengths import Lengths
 
 
@@ -128,20 +127,17 @@ def crowded(rng, n=4):
 
 
 @pytest.mark.parametrize("who", [0.05, 0.5, 1.0, [0.2, 0.6], stats.beta(2, 3), "seconds:0.3", "any", "fsd-mix-sed"])
-def test_labels_of_certain_answers_are_those_of_the_leaves(who):
-    """From whatever level halving starts; by the engine of evaluations."""
+def test_counting_is_halving_without_wrong_answers(who):
     rng, criteria = (
         np.random.default_rng(11),
         AnswerModels.of(**{"rule" if isinstance(who, str) else "presence_criterion": who}),
     )
-    rules = AnswerModels.of(rule=[part.rule for part in criteria.parts()])
     for leaf in (0.05, 0.1, 0.25, 1.0, 1.7):
         line = crowded(rng)
         depth = levels(line.lengths.max(), leaf)
-        raw, _ = measure(line, leaf, rules, Placement(0.0, Edge.TRUNCATE, None, None))
-        labels = np.einsum("rck,c->rk", raw, [part.weight for part in criteria.parts()])[:, [R[x] for x in FIELDS[:4]]]
-        made = expected_bisection(line, leaf, depth, criteria)[:, :, :4]
-        assert made == pytest.approx(np.repeat(labels[:, None], depth + 1, axis=1), abs=1e-9)
+        assert expected_queries(line, leaf, depth, criteria) == pytest.approx(
+            expected_bisection(line, leaf, depth, criteria), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("design", [Fixed(1.5), Windows(2.0, hop=0.5, votes=3)])
