@@ -41,10 +41,10 @@ def sniff_clips(source: Source) -> bool:
 def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
     """The answers of a table of which some columns are known, by the first of their names that is there.
 
-    A clip without an answer has not been answered yet and is passed over.
+    A clip without an answer has not been answered yet and is passed over; all columns but that of labels must be there.
     """
     table = ColumnTable.read(source)
-    told = {role: table.find(*names) for role, names in columns.items()}
+    told = {role: (table.find if role == "label" else table.need)(*names) for role, names in columns.items()}
     source.columns = {**{role: name for role, name in told.items() if name is not None}, **source.columns}
     return rows_of(table, EXACT)
 
