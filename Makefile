@@ -16,6 +16,9 @@ SHARED := --no-loadscope-reorder
 # An environment in which nothing but the package and what it needs is installed.
 CLEAN := build/release/clean/bin
 
+# Databases of the tests wait for the disk after every answer: they lie in memory where that is possible.
+SCRATCH := $(if $(wildcard /dev/shm/.),TMPDIR=/dev/shm)
+
 # Pythons of `make matrix`: commands or paths, as many as there are.
 MATRIX ?= python3.11 python3.12 python3.13
 
@@ -50,13 +53,13 @@ demo: $(INSTALLED)
 	$(BIN)/python -m weakly demo --out demo --force
 
 test: $(EVERYTHING)
-	$(BIN)/python -m pytest -n $(WORKERS) $(SHARED)
+	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) $(SHARED)
 
 # At most a minute, to be run all the time. It leaves out what takes longer or changes seldom: formats and files (tests/io),
 # posteriors, methods, studies but for what all doors agree on, the command line's own tests, the labeler, the server's
 # behaviour under abuse, all but one test in a browser, PostgreSQL, the documentation, docstrings, compiled code, the release.
 quick: $(EVERYTHING)
-	$(BIN)/python -m pytest -n auto $(SHARED) $(QUICK)
+	$(SCRATCH) $(BIN)/python -m pytest -n auto $(SHARED) $(QUICK)
 
 # The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
 matrix: resolve
