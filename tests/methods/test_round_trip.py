@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,54 @@ def test_label_studio_tasks_fit_their_configuration(folder):
     task = json.loads((folder / "cut" / "tasks.json").read_text())[0]
     assert "predictions" not in task
     assert (folder / "cut" / "clips" / f"{task['data']['query']}.wav").is_file()
+
+
+def test_clips_for_birdnet_come_back_from_its_review(folder):
+    """A folder per label, times in the names; its review moves clips into Positive and Negative."""
+    out = folder / "tasks"
+    asked = made(folder, label="dog & cat")
+    asked.write(out, to="birdnet")
+    clips = sorted((out / "birdnet" / "dog & cat").iterdir())
+    frame = asked.frame
+    assert {clip.name for clip in clips} == {
+        f"{Path(name).stem}_{a:.2f}s_{b:.2f}s.wav" for name, a, b in frame[["recording", "onset", "offset"]].values
+    }
+    for k, clip in enumerate(clips[:-1]):  # the last is not answered yet
+        moved = clip.parent / ("Negative" if k % 2 else "Positive") / clip.name
+        moved.parent.mkdir(exist_ok=True)
+        clip.rename(moved)
+    (out / "birdnet" / "dog & cat" / "Positive" / "other_0.00s_3.00s.wav").write_bytes(b"")
+    found = Campaign.open(out).take([out / "birdnet"])
+    said = found.to_frame()
+    assert len(said) == len(clips) - 1
+    assert len(found.unknown) == 1
+    before = sorted(out.rglob("*.wav"))
+    made(folder, label="dog & cat").write(out, to="birdnet")  # what was moved is not cut again
+    assert sorted(out.rglob("*.wav")) == before
+    times = said.merge(frame[["query", "recording"]], on="query", suffixes=("", "_asked"))
+    for row in times.itertuples():
+        name = f"{Path(row.recording_asked).stem}_{row.onset:.2f}s_{row.offset:.2f}s.wav"
+        assert row.present == 1 - [clip.name for clip in clips].index(name) % 2
+
+
+def test_clips_for_zooniverse_come_back_from_its_export(folder):
+    """Cut files and the manifest of a subject set; volunteers answer yes or no."""
+    out = folder / "tasks"
+    asked = made(folder, label="dog")
+    asked.write(out, to="zooniverse")
+    manifest = pd.read_csv(out / "clips" / "manifest.csv")
+    assert manifest["filename"].tolist() == [f"{query}.wav" for query in asked.frame["query"]]
+    assert all((out / "clips" / name).is_file() for name in manifest["filename"])
+    assert all(name == "filename" or name.startswith("#") for name in manifest)  # people see none of it
+    rows = []
+    for k, row in enumerate(manifest.to_dict("records")):
+        said = [{"task": "T0", "task_label": "Is there a dog?", "value": "No" if k % 2 else "Yes"}]
+        about = {str(k): {"retired": None, **{name: str(value) for name, value in row.items()}}}
+        rows.append({"classification_id": k, "user_name": "ann", "workflow_id": 7, "subject_ids": k,
+                     "annotations": json.dumps(said), "subject_data": json.dumps(about)})  # fmt: skip
+    pd.DataFrame(rows).to_csv(folder / "classifications.csv", index=False)
+    found = Campaign.open(out).take([folder / "classifications.csv"]).to_frame().set_index("query")["present"]
+    assert found.loc[asked.frame["query"]].tolist() == [1 - k % 2 for k in range(len(manifest))]
 
 
 @pytest.mark.parametrize("tool", ["raven", "audacity", "csv"])

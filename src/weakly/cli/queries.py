@@ -71,11 +71,12 @@ def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
 
 
 def _say_answers(result: dict[str, Any]) -> None:
+    from ..base.results import counted
     from ..posterior.slips import slip_words
 
     say(
-        f"{result['n_answered']} of {result['n_queries']} queries answered: {result['n_present']} present, "
-        f"{result['n_absent']} absent, {result['n_unsure']} unsure; {result['n_events']} events"
+        f"{result['n_answered']} of {counted(result['n_queries'], 'query')} answered: {result['n_present']} present, "
+        f"{result['n_absent']} absent, {result['n_unsure']} unsure; {counted(result['n_events'], 'event')}"
     )
     for word, what in (
         ("duplicates", "answered twice by the same person"),
@@ -168,9 +169,13 @@ def queries(
     calibrate: int = option("Mix in N pieces of the events of --events: the criterion.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, later on: tells how often people slip.", 0.0, min=0.0, max=0.5),
     seed: int = option("For the calibration items.", 0, min=0),
-    to: str = option("labelstudio, raven, audacity, csv or clips.", "csv"),
+    to: str = option("labelstudio, raven, audacity, csv, clips, birdnet or zooniverse.", "csv"),
     url_prefix: str = option("Before a recording's path in Label Studio.", "/data/local-files/?d="),
-    cut: bool = option("Label Studio: cut clips, so that each task plays only its own.", False, "--cut"),
+    cut: bool = option(
+        "Label Studio: cut clips, so that each task plays only its own; birdnet and zooniverse always do.",
+        False,
+        "--cut",
+    ),
     seconds_per_answer: float = option("Besides listening, for the estimate.", 3.0),
     resume: Path = option("The next round of the campaign in DIR.", metavar="DIR"),
     dry_run: bool = option("Print the plan and write nothing.", False, "--dry-run"),

@@ -237,7 +237,7 @@ def read_zooniverse(source: Source) -> TextRows:
     table = ColumnTable.read(source)
     user, data, said = table.find("user_name", "user_id"), table.need("subject_data"), table.need("annotations")
     number = table.find("subject_ids", "subject_id")
-    numbers, people = (table.columns[name] if name else [""] * len(table) for name in (number, user))
+    numbers, people = (list(table.columns[name]) if name else [""] * len(table) for name in (number, user))
     rows = TextRows.start(source, "present", "annotator", "seconds", "query")
     offered: dict[str, dict[str, None]] = {}
     taken: list[tuple[int, str, dict[str, list[str]]]] = []
@@ -253,6 +253,7 @@ def read_zooniverse(source: Source) -> TextRows:
             continue
         for task, words in picked.items():
             offered.setdefault(task, {}).update(dict.fromkeys(words))
+        numbers[i] = keys.get("query", numbers[i])
         taken.append((i, name, picked))
     plain = {task for task, words in offered.items() if words and is_vocabulary(list(words))}
     for i, name, picked in taken:

@@ -14,7 +14,8 @@ from itertools import count, groupby
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from .source import Source
 from .table import TextRows
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
 
+CHOICES = ("present", "absent", "unsure")  # of a query
+REGION = "segment"  # what the marked segment is called
 _REGIONS = "\0regions"
 _ID = ("query", "query_id", "segment_id")
 _PLAIN = ("answer", "choice")  # questions whose answer is a word, in the minimal export
@@ -309,6 +312,49 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     if known:
         found.append(f"the lengths of {counted(known, 'recording')}")
     return found
+
+
+def query_task(row: dict[Any, Any], clip: Path | None, path: Path | None, prefix: str) -> dict[str, Any]:
+    """The task of a query, which plays its clip, or the recording with the segment marked."""
+    source = clip if clip is not None else path
+    place = row["recording"] if source is None else str(source.resolve())  # the server has a folder of its own
+    onset, offset = round(row["onset"], 6), round(row["offset"], 6)
+    where = "" if clip is not None else f" between {onset:.2f} s and {offset:.2f} s"
+    data = {
+        "audio": prefix + quote(place.lstrip("/")) if prefix else place,
+        **{name: row[name] for name in ("query", "recording")},
+        "onset": onset,
+        "offset": offset,
+        "label": row["label"],
+        "question": f"Is there {row['label']}{where}?",
+    }
+    task: dict[str, Any] = {"data": data}
+    if clip is None:
+        # Label Studio cannot play a part of a file, so the part is marked: a click on the region plays it.
+        region = {
+            "id": row["query"], "from_name": "segment", "to_name": "audio", "type": "labels", "readonly": True,
+            "original_length": round(row["recording_length"], 6),
+            "value": {"start": onset, "end": offset, "channel": 0, "labels": [REGION]},
+        }  # fmt: skip
+        task["predictions"] = [{"model_version": "weakly", "result": [region]}]
+    return task
+
+
+def labeling_config(*, whole: bool) -> str:
+    """The labelling configuration: hear the segment, answer present, absent or unsure (keys 1, 2, 3)."""
+    choices = "\n".join(
+        f"    <Choice value={quoteattr(word)} hotkey={quoteattr(str(k + 1))}/>" for k, word in enumerate(CHOICES)
+    )
+    marks = """  <Labels name="segment" toName="audio"><Label value="segment" background="#D55E00"/></Labels>
+""" if whole else ""  # fmt: skip
+    return f"""<View>
+  <Header value="$question"/>
+{marks}  <Audio name="audio" value="$audio" hotkey="space"/>
+  <Choices name="answer" toName="audio" choice="single-radio" required="true" showInline="true">
+{choices}
+  </Choices>
+</View>
+"""
 
 
 READERS = (

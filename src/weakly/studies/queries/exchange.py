@@ -11,12 +11,10 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pandas as pd
@@ -25,6 +23,7 @@ from ...base.errors import InvalidInput
 from ...base.results import atomic_write, private_files, to_jsonable
 from ...base.symbols import choice
 from ...io.gather import gathered
+from ...io.labelstudio import CHOICES, REGION, labeling_config, query_task
 from ...io.signals import write_clip
 from ...io.table import TextRows
 from ...io.vocabulary import UNREADABLE, answer_of
@@ -37,9 +36,8 @@ if TYPE_CHECKING:
     from .campaign import Campaign
     from .query_set import Queries
 
-TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips")
-REGION = "segment"  # what the marked segment is called in Label Studio
-CHOICES = ("present", "absent", "unsure")
+TOOLS = ("labelstudio", "raven", "audacity", "csv", "clips", "birdnet", "zooniverse")
+_REVIEWED = {"Positive": 1.0, "Negative": 0.0}  # where BirdNET's review moves the clips of a label
 _ID = re.compile(r"\b[0-9a-f]{12}\b")
 _CLIP = re.compile(r"(?:^|/)([0-9a-f]{12})\.\w+$")  # a cut clip is called by its query
 _CLOCKS = ("answered", "updated_at", "when", "created_at")  # what tells when an answer was given
@@ -146,7 +144,9 @@ def write(
     queries : what :func:`weakly.queries` returned. In a folder with earlier rounds, its rows are added to theirs; a
         folder that holds another campaign is refused.
     to : "labelstudio" (tasks and a labelling configuration), "raven" and "audacity" (one file per recording), "csv" (a
-        table with one row per clip: file, start_time, end_time, annotation), "clips" (that table over cut WAV files).
+        table with one row per clip: file, start_time, end_time, annotation), "clips" (that table over cut WAV files),
+        "birdnet" (cut files in a folder per label, as BirdNET trains on and reviews them), "zooniverse" (cut files and
+        the manifest of a subject set).
     url_prefix : what stands before a recording's path in Label Studio; the default is its local file storage.
     cut : for Label Studio, cut WAV clips and let each task play only its own; else the task holds the recording with
         the segment marked in it.
@@ -155,9 +155,9 @@ def write(
     from .campaign import QUERIES, Campaign
 
     choice("to", to, TOOLS)
-    if cut and to not in ("labelstudio", "clips"):
+    if cut and to in ("raven", "audacity", "csv"):
         raise InvalidInput(f"cut is for Label Studio; {to} opens whole recordings, and to='clips' cuts for any tool")
-    if to == "clips" or cut:
+    if to in ("clips", "birdnet", "zooniverse") or cut:
         for name in queries.frame["recording"].unique():
             if queries.recordings[str(name)].path is None:
                 raise InvalidInput(f"recording {name!r}: clips need its audio, and only its length is known")
@@ -169,7 +169,7 @@ def write(
     export, sample_rate = Exporter(campaign), queries.parameters["sample_rate"]
     export.rows(folder / QUERIES, frame.drop(columns="answer"), key="query")
     if to == "labelstudio":
-        clips = _cut(frame, known, folder, fade, sample_rate) if cut else None
+        clips = _cut(frame, known, folder / "clips", fade, sample_rate) if cut else None
         _labelstudio(export, frame, known, clips, url_prefix)
     elif to == "raven":
         for name, part in frame.groupby("recording", sort=False):
@@ -179,8 +179,16 @@ def write(
             export.lines(folder / "audacity" / f"{_stem(name)}.txt", _audacity(part))
     elif to == "csv":
         export.rows(folder / "clips.csv", _clips(frame, known), key="query")
+    elif to == "birdnet":
+        once = frame.drop_duplicates(["recording", "onset", "offset", "label"])  # one file however often it is asked
+        export.paths += _cut(once, known, folder / "birdnet", fade, sample_rate, _in_folder)
+    elif to == "zooniverse":
+        export.paths += _cut(frame, known, folder / "clips", fade, sample_rate)
+        hidden = {f"#{name}": frame[name] for name in ("query", "recording", "onset", "offset", "label")}  # from people
+        listing = pd.DataFrame({"filename": [f"{query}.wav" for query in frame["query"]], **hidden})
+        export.rows(folder / "clips" / "manifest.csv", listing, key="filename")
     else:
-        clips = _cut(frame, known, folder, fade, sample_rate)
+        clips = _cut(frame, known, folder / "clips", fade, sample_rate)
         listing = _clips(frame, known)
         listing["file"] = [str(path.relative_to(folder)) for path in clips]
         listing["start_time"], listing["end_time"] = 0.0, (frame["offset"] - frame["onset"]).round(6).to_numpy()
@@ -230,14 +238,28 @@ def _clips(frame: pd.DataFrame, known: dict[str, Recording]) -> pd.DataFrame:
     })  # fmt: skip
 
 
+def _by_query(row: dict[Any, Any]) -> str:
+    return f"{row['query']}.wav"
+
+
+def _in_folder(row: dict[Any, Any]) -> str:
+    """LABEL/NAME_12.00s_15.00s.wav, with as many digits as the times have."""
+    ends = "_".join(
+        f"{time:.2f}s" if round(time, 2) == time else f"{time:.6g}s" for time in (row["onset"], row["offset"])
+    )
+    return f"{_stem(row['label'])}/{_stem(Path(str(row['recording'])).with_suffix(''))}_{ends}.wav"
+
+
 def _cut(
-    frame: pd.DataFrame, known: dict[str, Recording], folder: Path, fade: float, sample_rate: float | None
-) -> list[Path]:
+    frame: pd.DataFrame, known: dict[str, Recording], folder: Path, fade: float, sample_rate: float | None,
+    called: Callable[[dict[Any, Any]], str] = _by_query,
+) -> list[Path]:  # fmt: skip
     paths = []
     for row in frame.to_dict("records"):
-        target, source = folder / "clips" / f"{row['query']}.wav", known[row["recording"]].path
+        target, source = folder / called(row), known[row["recording"]].path
         assert source is not None
-        if not target.is_file():  # the id says what is in it, so a clip that is there is right
+        there = [target, *(target.parent / moved / target.name for moved in _REVIEWED)]
+        if not any(path.is_file() for path in there):  # its name says what is in it, so a clip that is there is right
             write_clip(source, target, onset=row["onset"], offset=row["offset"], fade=fade, sample_rate=sample_rate)
         paths.append(target)
     return paths
@@ -250,53 +272,11 @@ def _labelstudio(
     turns: dict[int, list[dict[str, Any]]] = {}
     for k, row in enumerate(frame.to_dict("records")):
         clip = None if clips is None else clips[k]
-        turns.setdefault(int(row["round"]), []).append(_task(row, clip, known[row["recording"]].path, prefix))
+        turns.setdefault(int(row["round"]), []).append(query_task(row, clip, known[row["recording"]].path, prefix))
     for turn, tasks in sorted(turns.items()):
         name = "tasks.json" if turn == 1 else f"tasks_{turn}.json"
         export.whole(export.folder / name, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
     export.whole(export.folder / "labeling_config.xml", labeling_config(whole=clips is None), theirs=True)
-
-
-def _task(row: dict[Any, Any], clip: Path | None, path: Path | None, prefix: str) -> dict[str, Any]:
-    source = clip if clip is not None else path
-    place = row["recording"] if source is None else str(source.resolve())  # the server has a folder of its own
-    onset, offset = round(row["onset"], 6), round(row["offset"], 6)
-    where = "" if clip is not None else f" between {onset:.2f} s and {offset:.2f} s"
-    data = {
-        "audio": prefix + quote(place.lstrip("/")) if prefix else place,
-        **{name: row[name] for name in ("query", "recording")},
-        "onset": onset,
-        "offset": offset,
-        "label": row["label"],
-        "question": f"Is there {row['label']}{where}?",
-    }
-    task: dict[str, Any] = {"data": data}
-    if clip is None:
-        # Label Studio cannot play a part of a file, so the part is marked: a click on the region plays it.
-        region = {
-            "id": row["query"], "from_name": "segment", "to_name": "audio", "type": "labels", "readonly": True,
-            "original_length": round(row["recording_length"], 6),
-            "value": {"start": onset, "end": offset, "channel": 0, "labels": [REGION]},
-        }  # fmt: skip
-        task["predictions"] = [{"model_version": "weakly", "result": [region]}]
-    return task
-
-
-def labeling_config(*, whole: bool) -> str:
-    """The labelling configuration: hear the segment, answer present, absent or unsure (keys 1, 2, 3)."""
-    choices = "\n".join(
-        f"    <Choice value={quoteattr(word)} hotkey={quoteattr(str(k + 1))}/>" for k, word in enumerate(CHOICES)
-    )
-    marks = """  <Labels name="segment" toName="audio"><Label value="segment" background="#D55E00"/></Labels>
-""" if whole else ""  # fmt: skip
-    return f"""<View>
-  <Header value="$question"/>
-{marks}  <Audio name="audio" value="$audio" hotkey="space"/>
-  <Choices name="answer" toName="audio" choice="single-radio" required="true" showInline="true">
-{choices}
-  </Choices>
-</View>
-"""
 
 
 @dataclass(frozen=True)
@@ -418,6 +398,10 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
     for query, name, onset, offset in queries[["query", "recording", "onset", "offset"]].itertuples(index=False):
         by_time.setdefault(_moment(name, onset, offset), []).append(query)
     found = Returned([], [], [])
+    paths = list(paths)
+    for path in [path for path in paths if path.is_dir() and any(path.rglob("*.wav"))]:
+        paths.remove(path)
+        _take_reviewed(queries, path, folder, found)
     for rows in (rows for path in paths for rows in _parsed(path)):
         file = rows.source.name
         broken = {_line(at): words for at, _, words in reversed(rows.source.problems)}
@@ -435,6 +419,8 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
                 found.unknown.append(f"{place}: {query or 'no query id'}")
                 continue
             present = float(row["present"])
+            if row["label"] != known[query] and row["label"] in known.values() and "annotation" not in row:
+                continue  # of a question about several classes, what is said of the others
             if "annotation" in row and row["label"] != known[query]:
                 present, word = _choice(row["label"], present, choices.get((row["query"], row["annotation"]), []))
                 if word is not None:
@@ -445,6 +431,18 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
             seconds = seconds if 0 <= seconds < np.inf else np.nan
             found.answers.append(Answer(query, present, who, seconds, clock, os.path.relpath(file, folder)))
     return found
+
+
+def _take_reviewed(queries: pd.DataFrame, path: Path, folder: Path, found: Returned) -> None:
+    """Take the answers of clips that BirdNET's review, or somebody, has moved into Positive and Negative."""
+    called = {Path(_in_folder(row)): row["query"] for row in reversed(queries.to_dict("records"))}
+    for clip in sorted(path.rglob("*.wav")):
+        if clip.parent.name in _REVIEWED:
+            query, place = called.get(Path(clip.parent.parent.name, clip.name)), os.path.relpath(clip, folder)
+            if query is None:
+                found.unknown.append(f"{place}: no query id")
+            else:
+                found.answers.append(Answer(query, _REVIEWED[clip.parent.name], "", np.nan, "", place))
 
 
 def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
