@@ -123,6 +123,9 @@ def test_an_unknown_criterion_widens_the_intervals(world):
     assert not unknown.criterion_known
     assert any("presence criterion was left out" in text for text in unknown.sentences())
     assert unknown.caveats() == before
+    rows = unknown.summary.sort_values("event_seconds")
+    assert [tick.get_text() for tick in unknown.strips(most=3).get_yticklabels()] == rows["recording"].tolist()[-3:]
+    assert set(unknown.figures()) == {"timeline", "strips"}
     assert unknown.parts["owl"].overall["n_events_ci"] != b
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.report import Report, Result
-from ...base.results import Finding, format_value, percent, to_jsonable
+from ...base.results import Finding, format_value, percent, safe_label, to_jsonable
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...posterior.class_posterior import CRITERIA, EXCLUDED, WORDS, ClassPosterior, RecordingPosterior, estimate
@@ -172,11 +172,11 @@ class Inference(Result):
         for row in self._totals.values():
             per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
-            painted = f"{clips} clips say {per * row['painted_seconds']:.3g} s per minute. The" if clips else "the"
+            painted = f". {clips} clips say {per * row['painted_seconds']:.3g} s" if clips else ""
             many = _count(per * row["n_events"])
             said.append(
-                f"{row['label']}: {painted} events themselves take {per * row['event_seconds']:.3g} s per minute "
-                f"({low:.3g} to {high:.3g}), in {many} event{'' if many == '1' else 's'} ({_span(row, per)})"
+                f"{row['label']}: events take {per * row['event_seconds']:.3g} s per minute ({low:.3g} to {high:.3g}), "
+                f"in {many} event{'' if many == '1' else 's'} ({_span(row, per)}){painted}"
             )
         return said + self.remarks() + self.caveats() + list(self.notes)
 
@@ -334,6 +334,21 @@ class Inference(Result):
         ax.set_title(f"{part.label} in {one.recording}: {one.n_events:.1f} events, {one.event_seconds:.1f} s expected")
         return ax
 
+    def strips(self, label: str | None = None, *, most: int = 40) -> Axes:
+        """Every recording of a class as a strip over time, dark where an event is likely; those with the most first."""
+        from ...base import plot
+
+        shown = sorted(self.find(label=label)[0].recordings, key=lambda one: one.event_seconds)[-most:]
+        ax = plot.axes(size=(8.0, 0.8 + 0.25 * len(shown)))
+        for k, one in enumerate(shown):
+            ax.pcolormesh(
+                one.edges, [k - 0.4, k + 0.4], one.active[None], vmin=0, vmax=1, cmap="Blues", rasterized=True
+            )
+        ax.set(xlim=(0, max(one.length for one in shown)), ylim=(-0.6, len(shown) - 0.4), xlabel="time (s)")
+        ax.set_yticks(range(len(shown)), [safe_label(one.recording) for one in shown])
+        ax.grid(visible=False)
+        return ax
+
     @property
     def answer(self) -> str:
         """What the events were, in a few sentences."""
@@ -354,8 +369,8 @@ class Inference(Result):
         return {"recordings": flat(self.summary), "overall": flat(self.overall), "estimates": flat(self.estimates)}
 
     def figures(self) -> dict[str, Figure]:
-        """The timeline of the recording in which most answers differ."""
-        return {"timeline": self.plot().figure}  # type: ignore[dict-item]
+        """The timeline of the recording in which most answers differ, and all recordings as strips."""
+        return {"timeline": self.plot().figure, "strips": self.strips().figure}  # type: ignore[dict-item]
 
     def shown(self) -> dict[str, pd.DataFrame]:
         """All recordings together, and those with the most event seconds."""
@@ -378,6 +393,11 @@ class Inference(Result):
             page.figure(
                 ax.figure, f"{label}: answers (coloured: present, grey: absent), what they paint, and P(active)"
             )
+            if len(self.parts[label].recordings) > 1:
+                what = (
+                    f"{label}: recordings as strips, dark where an event is likely; at most 40, those with most first"
+                )
+                page.figure(self.strips(label).figure, what, wide=True)
         page.heading("Recordings, those with the most event seconds first")
         rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")
         return page.table(worded(rows), most=500)
