@@ -328,14 +328,13 @@ def read_clip(
 ) -> tuple[Samples, float]:
     """The samples of one stretch of a recording, (n, channels), and their rate; only the stretch is read.
 
-    Short fades keep the cut from clicking. Signals in npy or CSV files are scaled to a largest value of one.
+    Short fades keep the cut from clicking.
     """
     signal = header(path, sample_rate=sample_rate)
     rate = signal.sample_rate
     first, last = round(onset * rate), min(round(offset * rate), signal.n_samples)
     if signal.path.suffix.lower() in SIGNALS:
         clip = _stretch(signal, first, last)
-        clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     else:
         with _opened(signal.path, lambda: f"corrupt at {onset:.3g} s") as file:
             file.seek(first)
@@ -349,8 +348,10 @@ def read_clip(
 
 
 def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
-    """The WAV file of one stretch of a recording, as :func:`read_clip` reads it, whole or not at all."""
+    """The WAV file of one stretch of a recording, whole or not at all; signals other than sound get a peak of one."""
     clip, rate = read_clip(path, **stretch)
+    if Path(path).suffix.lower() in SIGNALS:
+        clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:

@@ -8,7 +8,7 @@ served as the file that it is. Recordings are read only from the folders that we
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -69,18 +69,31 @@ class Scale(NamedTuple):
     peak: float
 
 
+def _looks(path: Path, sample_rate: float | None = None) -> Iterator[tuple[NDArray[np.float32], float]]:
+    """The samples of some stretches of a second all over a recording, and their rate."""
+    sound = header(path, sample_rate=sample_rate)
+    seconds = sound.n_samples / sound.sample_rate
+    starts = np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds))))
+    for start in starts.tolist():
+        with suppress(InvalidInput):  # a stretch that cannot be read says so when it is asked about
+            yield read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0, sample_rate=sample_rate)
+
+
+@lru_cache(maxsize=4096)
+def swing_of(path: Path, sample_rate: float | None = None) -> NDArray[np.float64]:
+    """The smallest and the largest value of every channel of a recording, (2, channels), but for rare ones."""
+    samples = [samples for samples, _ in _looks(path, sample_rate) if len(samples)]
+    ends = np.quantile(np.concatenate(samples), (0.005, 0.995), axis=0) if samples else np.zeros((2, MOST_TRACES))
+    return np.where(np.isfinite(ends), ends, 0.0)
+
+
 @lru_cache(maxsize=4096)
 def scale_of(path: Path) -> Scale:
     """The scale of a recording, from stretches all over it."""
-    sound = header(path)
-    seconds = sound.n_samples / sound.sample_rate
-    starts = np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds))))
     levels, peak = [], 1e-6
-    for start in starts.tolist():
-        with suppress(InvalidInput):  # a stretch that cannot be read says so when it is asked about
-            samples, rate = read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0)
-            levels.append(_decibels(samples.mean(axis=1), rate).ravel())
-            peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
+    for samples, rate in _looks(path):
+        levels.append(_decibels(samples.mean(axis=1), rate).ravel())
+        peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
     if not levels:
         return Scale(-FLOOR, 0.0, 1.0)
     noise, loudest = np.quantile(np.concatenate(levels), (0.5, 0.9995)).tolist()
@@ -95,6 +108,8 @@ def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> byt
     samples, rate = read_clip(path, onset=onset, offset=offset)
     if samples.shape[1] > 2:
         samples = samples.mean(axis=1, keepdims=True)
+    if kind_of(path) == "traces":
+        samples = samples / max(1e-12, float(np.abs(samples).max(initial=0.0)))
     times = 1 if speed == 1 else int(np.ceil(LEAST_RATE / (rate * speed)))
     if times > 1:
         samples = resample_poly(samples, times, 1, axis=0)
@@ -110,7 +125,7 @@ def picture(
     """The picture of the stretch and its media type: a spectrogram for sound, traces for every other signal."""
     samples, rate = read_clip(path, onset=onset, offset=offset, fade=0.0, sample_rate=sample_rate)
     if kind_of(path) == "traces":
-        return traces(samples), "image/svg+xml"
+        return traces(samples, rate, swing_of(path, sample_rate)), "image/svg+xml"
     return spectrogram(samples.mean(axis=1), rate, scale_of(path), **how), "image/png"
 
 
@@ -167,21 +182,25 @@ def _palette() -> bytes:
     return (np.asarray(colormaps["magma"](np.arange(256)))[:, :3] * 255).round().astype(np.uint8).tobytes()
 
 
-def traces(samples: NDArray[np.float32]) -> bytes:
-    """The channels above each other as an SVG file, each between its smallest and largest value of every pixel."""
-    shown = samples[:, :MOST_TRACES]
+def traces(samples: NDArray[np.float32], rate: float, swing: NDArray[np.float64]) -> bytes:
+    """The channels above each other as an SVG file, between the smallest and the largest value of every pixel.
+
+    A channel is drawn on the same scale all over its recording (``swing``); lines stand a second apart, or ten.
+    """
+    shown, seconds = samples[:, :MOST_TRACES], len(samples) / rate
     band = HEIGHT / shown.shape[1]
     paths = []
-    for k, channel in enumerate(shown.T):
+    for k, (channel, (least, most)) in enumerate(zip(shown.T, swing.T)):
         low, high = -_largest(-channel, WIDTH, axis=0), _largest(channel, WIDTH, axis=0)
-        least, most = float(low.min()), float(high.max())
-        scale = 0.9 * band / max(1e-12, most - least)
         x = np.linspace(0, WIDTH, len(low))
         points = np.concatenate((np.column_stack((x, high)), np.column_stack((x, low))[::-1]))
-        points[:, 1] = (k + 0.95) * band - (points[:, 1] - least) * scale
+        points[:, 1] = (k + 0.9) * band - (points[:, 1] - least) * 0.8 * band / max(1e-12, most - least)
         paths.append("M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points.tolist()) + "Z")
     drawn = "".join(f'<path d="{path}"/>' for path in paths)
+    lines = np.arange(0.0, seconds, 1.0 if seconds <= 60 else 10.0)[1:] / seconds * WIDTH
+    grid = "".join(f"M{x:.1f} 0V{HEIGHT}" for x in lines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'preserveAspectRatio="none"><g fill="none" stroke="#2a8fd0" stroke-width="1.2">{drawn}</g></svg>'
+        f'preserveAspectRatio="none"><path d="{grid or "M0 0"}" stroke="#888888" stroke-opacity="0.35"/>'
+        f'<g fill="none" stroke="#2a8fd0" stroke-width="1.2">{drawn}</g></svg>'
     ).encode()
