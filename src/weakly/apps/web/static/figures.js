@@ -124,7 +124,7 @@ export function figure(title, caption = "") {
 /** Events above, one row of labelled segments per way below; wrong time is marked under each row, lost events are hollow. `step`: {name, at} shows one row as it is after so many rounds. */
 export function timeline(node, { recording_length: total, events, rows }, step = null) {
   const width = Math.max(320, node.clientWidth || 800);
-  const left = width < 600 ? 78 : 150;
+  const left = width < 600 ? 96 : 150;
   const right = 8, row = 40, bar = 20;
   const height = 30 + (rows.length + 1) * row;
   const at = (time) => left + ((width - left - right) * time) / total;
