@@ -14,7 +14,7 @@ from weakly.io.soundscape import soundscape
 from weakly.methods import Bisection
 from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.studies.queries.campaign import Campaign
-from weakly.studies.queries.exchange import collect
+from weakly.studies.queries.exchange import _in_folders, collect
 from weakly.studies.queries.query_set import query_id
 from weakly.studies.queries.store import Answer
 
@@ -157,6 +157,60 @@ def test_clips_for_birdnet_come_back_from_its_review(folder):
     for row in times.itertuples():
         name = f"{Path(row.recording_asked).stem}_{row.onset:.2f}s_{row.offset:.2f}s.wav"
         assert row.present == 1 - [clip.name for clip in clips].index(name) % 2
+
+
+def reviewed(folder, side):
+    """Every clip of BirdNET's folders, moved there, or to where ``side`` of its name says."""
+    for clip in sorted((folder / "birdnet").rglob("*.wav")):
+        home = folder / "birdnet" / clip.relative_to(folder / "birdnet").parts[0]
+        moved = home / (side if isinstance(side, str) else side(clip)) / clip.name
+        moved.parent.mkdir(exist_ok=True)
+        clip.rename(moved)
+
+
+@pytest.mark.parametrize("label", ["", "..", "Positive", "a/b"])
+def test_clips_for_birdnet_are_as_many_as_queries(tmp_path, label):
+    """Names that are the same without their endings, repeats and labels that are no folders."""
+    for k, name in enumerate(("a.wav", "a.flac", "s/a.wav", "s__a.wav")):
+        soundscape(5, n_events=1, rng=k, sample_rate=2000).write(tmp_path / "sound" / name)
+    out = tmp_path / "tasks"
+    asked = wk.queries([tmp_path / "sound"], method="fixed", segment_length=1.2345678, label=label, repeats=0.5)
+    asked.write(out, to="birdnet")
+    assert len(list((out / "birdnet").rglob("*.wav"))) == len(asked.frame)
+    waiting = Campaign.open(out).take([out / "birdnet"])
+    assert (waiting.n_answered, waiting.unknown) == (0, [])
+    reviewed(out, lambda clip: "Positive" if "_0.00s_" in clip.name else "Negative")
+    found = Campaign.open(out).take([out / "birdnet"])
+    assert (found.pending, found.unknown, found.contradictions) == ([], [], [])
+    said = found.to_frame()
+    assert (said["present"] == (said["onset"] == 0)).all()
+
+
+def test_clips_for_birdnet_are_called_by_all_digits_of_their_times():
+    columns = ["query", "recording", "label", "onset", "offset"]
+    rows = [("1", "a.b.wav", "dog", 12345.678901, 12348.0), ("2", "a.b.wav", "dog", 12345.678902, 12348.0)]
+    names = ["dog/a.b_12345.678901s_12348.00s.wav", "dog/a.b_12345.678902s_12348.00s.wav"]
+    assert [*_in_folders(pd.DataFrame(rows, columns=columns)).values()] == names
+
+
+def test_a_clip_of_birdnet_says_what_its_folder_says_now(folder):
+    out = folder / "tasks"
+    made(folder).write(out, to="birdnet")
+    for side in ("Positive", "Negative", "Positive"):
+        reviewed(out, side)
+        assert set(Campaign.open(out).take([out / "birdnet"]).to_frame()["present"]) == {float(side == "Positive")}
+
+
+def test_tables_beside_sounds_are_read(folder):
+    """A folder with sounds is BirdNET's only if clips of the campaign, or of a review, are in it."""
+    out = folder / "tasks"
+    made(folder).write(out, to="clips")
+    table = pd.read_csv(out / "clips.csv")
+    table.assign(annotation="yes").to_csv(folder / "sound" / "back.csv", index=False)
+    assert Campaign.open(out).take([folder / "sound"]).n_answered == len(table)
+    (folder / "sound" / "back.csv").unlink()
+    with pytest.raises(InvalidInput, match="no annotation files"):
+        Campaign.open(out).take([folder / "sound"])
 
 
 def test_clips_for_zooniverse_come_back_from_its_export(folder):

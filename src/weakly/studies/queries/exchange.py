@@ -11,7 +11,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -180,8 +180,7 @@ def write(
     elif to == "csv":
         export.rows(folder / "clips.csv", _clips(frame, known), key="query")
     elif to == "birdnet":
-        once = frame.drop_duplicates(["recording", "onset", "offset", "label"])  # one file however often it is asked
-        export.paths += _cut(once, known, folder / "birdnet", fade, sample_rate, _in_folder)
+        export.paths += _cut(frame, known, folder / "birdnet", fade, sample_rate, _in_folders(frame))
     elif to == "zooniverse":
         export.paths += _cut(frame, known, folder / "clips", fade, sample_rate)
         hidden = {f"#{name}": frame[name] for name in ("query", "recording", "onset", "offset", "label")}  # from people
@@ -238,25 +237,28 @@ def _clips(frame: pd.DataFrame, known: dict[str, Recording]) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _by_query(row: dict[Any, Any]) -> str:
-    return f"{row['query']}.wav"
+def _in_folders(queries: pd.DataFrame) -> dict[str, str]:
+    """LABEL/NAME_12.00s_15.00s.wav of every query, with as many digits as its times have.
 
-
-def _in_folder(row: dict[Any, Any]) -> str:
-    """LABEL/NAME_12.00s_15.00s.wav, with as many digits as the times have."""
-    ends = "_".join(
-        f"{time:.2f}s" if round(time, 2) == time else f"{time:.6g}s" for time in (row["onset"], row["offset"])
-    )
-    return f"{_stem(row['label'])}/{_stem(Path(str(row['recording'])).with_suffix(''))}_{ends}.wav"
+    Where an earlier query is called the same (repeats, a.wav beside a.flac), its id stands before the name.
+    """
+    found: dict[str, str] = {}  # the query of a name
+    for query, name, label, *ends in queries[["query", "recording", "label", "onset", "offset"]].values.tolist():
+        times = [f"{time:.6f}".rstrip("0").partition(".") for time in ends]
+        clip = "_".join([_stem(Path(name).with_suffix("")), *(f"{a}.{b:0<2}s" for a, _, b in times)]) + ".wav"
+        folder = _stem(label) if label.strip(".") else "_" * max(1, len(label))  # no folder above
+        found[f"{folder}/{query}_{clip}" if f"{folder}/{clip}" in found else f"{folder}/{clip}"] = query
+    return {query: name for name, query in found.items()}
 
 
 def _cut(
     frame: pd.DataFrame, known: dict[str, Recording], folder: Path, fade: float, sample_rate: float | None,
-    called: Callable[[dict[Any, Any]], str] = _by_query,
+    names: Mapping[str, str] | None = None,
 ) -> list[Path]:  # fmt: skip
     paths = []
     for row in frame.to_dict("records"):
-        target, source = folder / called(row), known[row["recording"]].path
+        target = folder / (f"{row['query']}.wav" if names is None else names[row["query"]])
+        source = known[row["recording"]].path
         assert source is not None
         there = [target, *(target.parent / moved / target.name for moved in _REVIEWED)]
         if not any(path.is_file() for path in there):  # its name says what is in it, so a clip that is there is right
@@ -398,10 +400,7 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
     for query, name, onset, offset in queries[["query", "recording", "onset", "offset"]].itertuples(index=False):
         by_time.setdefault(_moment(name, onset, offset), []).append(query)
     found = Returned([], [], [])
-    paths = list(paths)
-    for path in [path for path in paths if path.is_dir() and any(path.rglob("*.wav"))]:
-        paths.remove(path)
-        _take_reviewed(queries, path, folder, found)
+    paths = [path for path in paths if not (path.is_dir() and _take_reviewed(queries, path, folder, found))]
     for rows in (rows for path in paths for rows in _parsed(path)):
         file = rows.source.name
         broken = {_line(at): words for at, _, words in reversed(rows.source.problems)}
@@ -433,16 +432,19 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
     return found
 
 
-def _take_reviewed(queries: pd.DataFrame, path: Path, folder: Path, found: Returned) -> None:
-    """Take the answers of clips that BirdNET's review, or somebody, has moved into Positive and Negative."""
-    called = {Path(_in_folder(row)): row["query"] for row in reversed(queries.to_dict("records"))}
-    for clip in sorted(path.rglob("*.wav")):
-        if clip.parent.name in _REVIEWED:
-            query, place = called.get(Path(clip.parent.parent.name, clip.name)), os.path.relpath(clip, folder)
-            if query is None:
-                found.unknown.append(f"{place}: no query id")
-            else:
-                found.answers.append(Answer(query, _REVIEWED[clip.parent.name], "", np.nan, "", place))
+def _take_reviewed(queries: pd.DataFrame, path: Path, folder: Path, found: Returned) -> bool:
+    """Whether a folder holds clips that BirdNET reviews, whose answers are taken: moved into Positive and Negative."""
+    called = {name: query for query, name in _in_folders(queries).items()}
+    known = False
+    for clip in sorted(path.absolute().rglob("*.wav")):
+        query, waits = called.get(f"{clip.parent.parent.name}/{clip.name}"), f"{clip.parent.name}/{clip.name}" in called
+        if clip.parent.name in _REVIEWED and query is not None:  # where it lies is its state, so the folder is its file
+            source = os.path.relpath(path, folder)
+            found.answers.append(Answer(query, _REVIEWED[clip.parent.name], "", np.nan, "", source))
+        elif clip.parent.name in _REVIEWED and not waits:
+            found.unknown.append(f"{os.path.relpath(clip, folder)}: no query id")
+        known |= waits or clip.parent.name in _REVIEWED
+    return known
 
 
 def _moment(recording: str, onset: float, offset: float) -> tuple[str, float, float]:
