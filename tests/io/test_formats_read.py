@@ -653,3 +653,30 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
             sys.setprofile(None)
         assert core | {family} <= seen, name
         assert seen <= core | {family, "tool_tables", "reading"} | ({"lint"} if name == "check" else set()), name
+
+
+@pytest.mark.parametrize(
+    "text", ["onset_ms duration category notes\n1419 1849 dog 5,84\n3011 1136 dog 6,1\n", "\ufeff", "\ufeff\n \n"]
+)
+def test_names_of_columns_and_nothing_are_no_title(tmp_path, text):
+    """A line is a title above names only; above numbers with decimal commas it may be names itself."""
+    path = tmp_path / "a.txt"
+    for encoding in ("utf-8", "utf-16"):
+        path.write_text(text, encoding=encoding)
+        with pytest.raises(InvalidInput, match="no known format|is empty"):
+            read(path)
+
+
+@pytest.mark.parametrize("rate", [100, 100.0, "100"])
+def test_a_rate_is_a_number(tmp_path, rate):
+    path = tmp_path / "a.csv"
+    path.write_text("filename,onset,offset,label\na.wav,100,250,dog\n")
+    frame = read(path, columns={"rate": rate}).to_frame()
+    assert frame[["onset", "offset"]].values.tolist() == [[1.0, 2.5]]
+
+
+def test_events_without_an_end_beside_lengths_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("filename,onset,duration,label\na.wav,1,2,dog\n")
+    with pytest.raises(InvalidInput, match="has no end"):
+        read(path, columns={"offset": "@none"})

@@ -407,3 +407,10 @@ def test_any_format_is_exact_or_says_what_is_lost(tmp_path_factory, name, data):
         assert found.recordings["length"][recording] == length
     if "annotator" in made.to_frame() and any(made.to_frame()["annotator"]):
         assert rows_of(found) == rows_of(made)
+
+
+@pytest.mark.parametrize("format", ["rttm", "raven", "audacity"])
+def test_one_text_that_a_format_changes_is_one(tmp_path, format):
+    frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["two\twords"]})
+    with pytest.warns(AssumptionWarning):
+        assert any("in 1 label (first" in each for each in write(Events.from_frame(frame), tmp_path / "a.txt", format))

@@ -233,6 +233,37 @@ def test_clips_for_zooniverse_come_back_from_its_export(folder):
     assert found.loc[asked.frame["query"]].tolist() == [1 - k % 2 for k in range(len(manifest))]
 
 
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        ([("What do you hear?", "Dog")], [("What do you hear?", "Cat")]),
+        ([("What do you hear?", ["Cat", "Dog"])], [("What do you hear?", ["Cat"])]),
+        ([("", [{"choice": "DOG", "answers": {"HOWMANY": "1"}}])], [("", [{"choice": "NOTHINGHERE"}])]),
+        ([("A dog?", "Yes"), ("Wind?", "No")], [("A dog?", "No"), ("Wind?", "Yes")]),
+        ([("A dog?", "Yes"), ("How sure?", "Very")], [("A dog?", "No"), ("How sure?", "Somewhat")]),
+    ],
+)
+def test_of_several_classes_or_questions_of_zooniverse_the_one_asked_counts(folder, yes, no):
+    out, export = folder / "tasks", folder / "classifications.csv"
+    asked = made(folder, label="dog")
+    asked.write(out, to="zooniverse")
+
+    def answer(*every):
+        rows = [{"classification_id": k, "user_name": "ann", "subject_ids": k,
+                 "annotations": json.dumps([{"task": f"T{i}", "task_label": task, "value": value}
+                                            for i, (task, value) in enumerate(every[k % len(every)])]),
+                 "subject_data": json.dumps({k: {"#query": query}})}
+                for k, query in enumerate(asked.frame["query"])]  # fmt: skip
+        pd.DataFrame(rows).to_csv(export, index=False)
+        return Campaign.open(out).take([export])
+
+    other = answer([("What do you hear?", "Cat")], [("What do you hear?", "Bird")])  # nobody was asked for dogs
+    assert (other.n_answered, len(other.unreadable)) == (0, len(asked.frame))
+    found = answer(yes, no)
+    assert found.contradictions == []
+    assert found.to_frame().set_index("query")["present"].loc[asked.frame["query"]].tolist() == [1, 0] * 4
+
+
 @pytest.mark.parametrize("tool", ["raven", "audacity", "csv"])
 def test_cut_is_refused_where_it_cannot_serve(tmp_path, tool):
     found = wk.queries({"a": 9.0}, method="fixed", segment_length=3)

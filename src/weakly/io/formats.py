@@ -243,7 +243,7 @@ def plain_fields(values: Sequence[str], losses: list[str], what: str, signs: Seq
     clean = {value: re.sub(pattern, other, value) for value in set(values)}
     changed = sorted(value for value, text in clean.items() if value != text)
     if changed:
-        losses.append(f"{told} in {len(changed)} {what} (first {changed[0][:40]!r}), written as {others}")
+        losses.append(f"{told} in {counted(len(changed), what)} (first {changed[0][:40]!r}), written as {others}")
     return [clean[value] for value in values]
 
 

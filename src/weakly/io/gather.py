@@ -244,7 +244,7 @@ def read_files(
     chosen = named(format) if format is not None else None
     items = listed_paths(paths)
     given = {each for item in items for each in (os.fspath(item), str(Path(item)))}
-    told = {"present" if role == "answer" else role: name for role, name in (columns or {}).items()}
+    told = {"present" if role == "answer" else role: str(name) for role, name in (columns or {}).items()}
     hints["layer"] = {role: name for role, name in (hints.pop("where", None) or {}).items() if role in LAYERS}
     by_file = told.get("annotator") == "@file" and bool(told.pop("annotator"))  # each file is an annotator's
     with ExitStack() as stack:

@@ -161,12 +161,15 @@ class Source:
         return n > 0 and self.without(n, f"{n} lines of comments before the first row are passed over")
 
     def untitle(self) -> bool:
-        """Blank a first line of one field above one of several, which may be the names of a table below its title."""
+        """Blank a first line of one field above one of several names, which are those of a table below its title."""
         sign = max("\t,;", key="".join(self.head[1:2]).count)
         fields = [[field.strip() for field in line.split(sign)] for line in self.head[:2]]
-        title = len(self.head) > 2 and not any(fields[0][1:]) and len(fields[1]) > 1 and all(fields[1])
+        if len(self.head) < 3 or any(fields[0][1:]) or len(fields[1]) < 2 or not all(fields[1]):
+            return False
+        if any(re.fullmatch(r"[\d.:+-]+", field) for field in fields[1]):
+            return False  # numbers are no names: the first line may be those of a table with another separator
         told = f"the first line {quoted(self.head[0])} is passed over, above the names of the columns"
-        return title and self.without(self.text.partition(self.head[0])[0].count("\n") + 1, told)
+        return self.without(self.text.partition(self.head[0])[0].count("\n") + 1, told)
 
     def without(self, n: int, words: str) -> bool:
         """Blank the first lines, with a note; those behind them keep their numbers."""

@@ -99,7 +99,7 @@ def write_list(events: Events, path: Path) -> list[str]:
     """The list that sed_eval reads: no line of names, no empty recordings."""
     found = losses(events, "label")
     names, onset, offset, labels = columns_of(events.to_frame(), *_ROW)
-    names, labels = plain_fields(names, found, "recording names"), plain_fields(labels, found, "labels")
+    names, labels = plain_fields(names, found, "recording name"), plain_fields(labels, found, "label")
     save(path, delimited([names, onset, offset, labels], delimiter="\t"))
     return found
 
@@ -372,7 +372,7 @@ def _selections(frame: pd.DataFrame, found: list[str], *, file: bool) -> Iterato
     gone = {"Begin File", INTO} if not file else set()
     for title, name in _RAVEN.items():
         if title not in gone and (name in frame or title.endswith("(Hz)")):
-            told = {"recording": "recording names", "label": "labels"}.get(name, f"values of {name}")
+            told = {"recording": "recording name", "label": "label"}.get(name, f"{name} value")
             columns[title] = plain_fields(texts_of(frame, name), found, told)
     yield from ("\t".join(row) + "\n" for row in (columns, *zip(*columns.values())))
 

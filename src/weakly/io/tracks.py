@@ -159,7 +159,7 @@ def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
 def _spans_of(frame: pd.DataFrame, lost: list[str], *more: str) -> Iterator[tuple[str, ...]]:
     """Onset, offset and label of each row, and more columns; what labels cannot hold is reported."""
     onset, offset, labels, *others = columns_of(frame, "onset", "offset", "label", *more)
-    return zip(onset, offset, plain_fields(labels, lost, "labels"), *others)
+    return zip(onset, offset, plain_fields(labels, lost, "label"), *others)
 
 
 def _track(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
@@ -341,7 +341,7 @@ def _write_words(events: Events, path: Path, found: list[str], line: str, *names
     columns = columns_of(formats.with_length(events.to_frame()), *names)
     for k, name in enumerate(names):
         if name in ("recording", "label"):
-            columns[k] = plain_fields(columns[k], found, f"{name}s", UNDERSCORES)
+            columns[k] = plain_fields(columns[k], found, name, UNDERSCORES)
     found += ["empty labels, written as <NA>"] * ("label" in names and "" in events.labels)
     formats.save(path, (line % tuple(word or "<NA>" for word in row) for row in zip(*columns)))
     return found

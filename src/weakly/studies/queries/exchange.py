@@ -407,6 +407,9 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
         found.unreadable.extend(f"{file}, {at}: {words}" for at, words in reversed(broken.items()))
         frame = pd.DataFrame(rows.data)
         choices = frame.groupby(["query", "annotation"])["label"].agg(list).to_dict() if "annotation" in frame else {}
+        spoken: dict[int | str, dict[str, None]] = {}  # of which labels a row of the file speaks
+        for at, label in zip(rows.places, frame["label"]):
+            spoken.setdefault(at, {})[label] = None
         for at, row in zip(rows.places, frame.to_dict("records")):
             query, place = str(row.get("query") or ""), f"{file}, {_line(at)}"
             if query not in known and (clip := _CLIP.search(str(row["recording"]))):
@@ -417,7 +420,12 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
             if query not in known:
                 found.unknown.append(f"{place}: {query or 'no query id'}")
                 continue
-            present = float(row["present"])
+            present, said = float(row["present"]), list(spoken[at])
+            if "annotation" not in row and len(said) > 1 and row["label"] != (meant := _meant(known[query], said)):
+                if meant is None and row["label"] == said[0]:
+                    words = ", ".join(map(repr, said[:3]))
+                    found.unreadable.append(f"{place}: {words}: which of them is {known[query]!r}?")
+                continue
             if row["label"] != known[query] and row["label"] in known.values() and "annotation" not in row:
                 continue  # of a question about several classes, what is said of the others
             if "annotation" in row and row["label"] != known[query]:
@@ -477,6 +485,13 @@ def _choice(label: str, present: float, offered: list[str]) -> tuple[float, str 
     if present != 1:
         return np.nan, ""
     return (np.nan, label) if word is None or word == UNREADABLE else (word, None)
+
+
+def _meant(label: str, said: list[str]) -> str | None:
+    """Which of several labels, choices or questions is about this label: the same, or the only one that names it."""
+    naming = [each for each in said if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", each, re.IGNORECASE)]
+    same_word = [each for each in naming if each.casefold() == label.casefold()]
+    return label if label in said else next((few[0] for few in (same_word, naming) if len(few) == 1), None)
 
 
 def _line(place: int | str) -> str:
