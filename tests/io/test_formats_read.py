@@ -656,14 +656,20 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["onset_ms duration category notes\n1419 1849 dog 5,84\n3011 1136 dog 6,1\n", "\ufeff", "\ufeff\n \n"]
+    "text",
+    [
+        "onset_ms duration category notes\n1419 1849 dog 5,84\n3011 1136 dog 6,1\n",
+        "start end label notes\n3.58 88.2 a,b 8\n11.69 4.35 a,b 9\n",
+        "\ufeff",
+        "\ufeff\n \n",
+    ],
 )
 def test_names_of_columns_and_nothing_are_no_title(tmp_path, text):
     """A line is a title above names only; above numbers with decimal commas it may be names itself."""
     path = tmp_path / "a.txt"
     for encoding in ("utf-8", "utf-16"):
         path.write_text(text, encoding=encoding)
-        with pytest.raises(InvalidInput, match="no known format|is empty"):
+        with pytest.raises(InvalidInput, match=r"no known format|is empty"):
             read(path)
 
 

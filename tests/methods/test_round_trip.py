@@ -196,9 +196,11 @@ def test_clips_for_birdnet_are_called_by_all_digits_of_their_times():
 def test_a_clip_of_birdnet_says_what_its_folder_says_now(folder):
     out = folder / "tasks"
     made(folder).write(out, to="birdnet")
-    for side in ("Positive", "Negative", "Positive"):
+    for side, read in (("Positive", "."), ("Negative", "event"), ("Positive", "."), ("Negative", "event/Negative")):
         reviewed(out, side)
-        assert set(Campaign.open(out).take([out / "birdnet"]).to_frame()["present"]) == {float(side == "Positive")}
+        found = Campaign.open(out).take([out / "birdnet" / read])
+        assert set(found.to_frame()["present"]) == {float(side == "Positive")}
+    assert all(path.is_file() for path in made(folder).write(out, to="birdnet"))
 
 
 def test_tables_beside_sounds_are_read(folder):

@@ -261,9 +261,10 @@ def _cut(
         source = known[row["recording"]].path
         assert source is not None
         there = [target, *(target.parent / moved / target.name for moved in _REVIEWED)]
-        if not any(path.is_file() for path in there):  # its name says what is in it, so a clip that is there is right
+        held = next((path for path in there if path.is_file()), None)
+        if held is None:  # its name says what is in it, so a clip that is there is right
             write_clip(source, target, onset=row["onset"], offset=row["offset"], fade=fade, sample_rate=sample_rate)
-        paths.append(target)
+        paths.append(held or target)
     return paths
 
 
@@ -446,8 +447,8 @@ def _take_reviewed(queries: pd.DataFrame, path: Path, folder: Path, found: Retur
     known = False
     for clip in sorted(path.absolute().rglob("*.wav")):
         query, waits = called.get(f"{clip.parent.parent.name}/{clip.name}"), f"{clip.parent.name}/{clip.name}" in called
-        if clip.parent.name in _REVIEWED and query is not None:  # where it lies is its state, so the folder is its file
-            source = os.path.relpath(path, folder)
+        if clip.parent.name in _REVIEWED and query is not None:
+            source = f"{clip.parent.parent.name}/{clip.name}"  # wherever it lies: where is what it says
             found.answers.append(Answer(query, _REVIEWED[clip.parent.name], "", np.nan, "", source))
         elif clip.parent.name in _REVIEWED and not waits:
             found.unknown.append(f"{os.path.relpath(clip, folder)}: no query id")
