@@ -660,6 +660,7 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
     [
         "onset_ms duration category notes\n1419 1849 dog 5,84\n3011 1136 dog 6,1\n",
         "start end label notes\n3.58 88.2 a,b 8\n11.69 4.35 a,b 9\n",
+        'file "start (ms)" length\nx,y.wav 21.71 1.29\nx,z.wav 3.5 2.5\n',
         "\ufeff",
         "\ufeff\n \n",
     ],

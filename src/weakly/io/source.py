@@ -166,7 +166,7 @@ class Source:
         fields = [[field.strip() for field in line.split(sign)] for line in self.head[:2]]
         if len(self.head) < 3 or any(fields[0][1:]) or len(fields[1]) < 2 or not all(fields[1]):
             return False
-        if any(re.match(r"[\d.:+-]+(\s|$)", field) for field in fields[1]):
+        if any(re.search(r"^[\d.:+-]+(\s|$)|\s\d*[.:]\d+(\s|$)", field) for field in fields[1]):
             return False  # numbers are no names: the first line may be those of a table with another separator
         told = f"the first line {quoted(self.head[0])} is passed over, above the names of the columns"
         return self.without(self.text.partition(self.head[0])[0].count("\n") + 1, told)
