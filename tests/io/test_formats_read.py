@@ -687,3 +687,13 @@ def test_events_without_an_end_beside_lengths_are_refused(tmp_path):
     path.write_text("filename,onset,duration,label\na.wav,1,2,dog\n")
     with pytest.raises(InvalidInput, match="has no end"):
         read(path, columns={"offset": "@none"})
+
+
+def test_infinite_times_are_broken_rows_and_no_warning_of_numpy(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("filename,onset,offset,label\na.wav,inf,inf,dog\na.wav,1,2,dog\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert "not a number" in {finding.kind for finding in check(path).findings}
+        with pytest.raises(InvalidInput, match="line 2"):
+            read(path)

@@ -456,7 +456,8 @@ def is_even(found: Roles) -> bool:
 
 def lengths_of(found: Roles) -> np.ndarray | None:
     onset, end = onsets_of(found), onsets_of(found, "offset" if "offset" in found.names else "length")
-    return None if onset is None or end is None else end - onset if "offset" in found.names else end
+    with np.errstate(invalid="ignore"):  # infinite times are broken rows, of which their readers tell
+        return None if onset is None or end is None else end - onset if "offset" in found.names else end
 
 
 def only_end(rows: TextRows, blank: Any) -> Any:
