@@ -110,7 +110,7 @@ class Report:
 
     def answer(self, text: str) -> Report:
         """The answer in words, set apart: its first sentence, the others as a list below it."""
-        return self.sentences(re.split(r"(?<=\.) (?=[A-Z])(?!This gives|The events themselves)", text))
+        return self.sentences(re.split(r"(?<=\.) (?=[A-Z])(?!This gives)", text))
 
     def sentences(self, texts: list[str], mark: str = "") -> Report:
         """The same, where the sentences are known; coloured by a mark: good, fair, poor or worse."""
