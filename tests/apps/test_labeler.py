@@ -2185,8 +2185,11 @@ class TestOwner:
         again = opened(recordings, tmp_path / "c", annotators=["ana", "ben"])  # a server that starts later knows
         assert web(again, again.access.token("ana")).get("/api/1/ask").status_code == 403
         owner.post("/api/1/member", json={"annotator": "ana", "state": "working"})
+        assert there.get("/api/1/ask").status_code == 200  # the other server learns that too
         assert tell(ana, query, 1).json()["kept"]
-        owner.post("/api/1/member", json={"annotator": "ana", "state": "withdrawn"})
+        owner.post("/api/1/member", json={"annotator": "ana", "state": "paused"})
+        said = owner.post("/api/1/member", json={"annotator": "ana", "state": "withdrawn"}).json()
+        assert said["links"] == {"ana": "withdrawn", "ben": "working"}
         assert ana.get("/api/1/ask").status_code == 401
         assert owner.post("/api/1/member", json={"annotator": "eve", "state": "paused"}).status_code == 404
         ben = web(made, made.access.token("ben"))

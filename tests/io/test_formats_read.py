@@ -311,6 +311,8 @@ def test_refusals_say_what_the_file_is(tmp_path):
         b"PK\x03\x04": "cannot be unpacked: File is not a zip file",
         b"\x1f\x8b\x08": "cannot be unpacked",
         b"": "is empty; if that means annotated and nothing present",
+        b"\xef\xbb\xbf\r\n": "is empty",  # a byte order mark alone
+        b"\xff\xfe": "is empty",
         b"\x00\x01\x02\x03": "holds NUL characters; is this a text file",
         b"\xff\xfe\x00": "begins like UTF-16",
         b"index,mid,display_name\n0,/m/1,Speech\n": "no columns with onsets and offsets",

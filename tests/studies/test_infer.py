@@ -468,6 +468,18 @@ def test_several_annotators_by_name():
     assert first.overall["n_events"][0] > 1 > second.overall["n_events"][0]
 
 
+def test_settings_and_headline_are_words():
+    said = answers(np.random.default_rng(4), [[(2.0, 4.0)]] * 6, widths=[5.0], length=30.0, people=["ann"])
+    law = wk.Annotator(presence_criterion=stats.beta(2, 3), guess_rate=0.1)
+    how = {"event_length": 2.0, "recording_length": 30.0, "bouts": False, "draws": 5, "rng": 0}
+    found = wk.infer(said, annotator=law, **how)
+    assert found.to_dict()["settings"]["annotator"] == "criterion beta(2, 3), guess_rate 0.1"
+    by_name = wk.infer(said, annotator={"ann": law}, **how).to_dict()["settings"]["annotator"]
+    assert by_name == {"ann": "criterion beta(2, 3), guess_rate 0.1"}
+    for page in (found.page().html(), found._repr_html_()):  # what the clips say is not the answer
+        assert "events take" in page.split('<p class="answer">')[1].split("</p>")[0]
+
+
 def test_command(tmp_path, world):
     rng, made = world
     path = tmp_path / "clips.csv"

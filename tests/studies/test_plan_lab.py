@@ -168,6 +168,12 @@ class TestTheAnswer:
         assert "one event per recording" in owls.assumed
         assert owls.to_dict()["choices"][0]["command"] == owls.choices[0].command
 
+    def test_one_event_is_one_event(self):
+        one = wk.plan(wk.Lengths.parse("2-20"), recording_length=60, presence_criterion=0.5, n_events=1)
+        said = one.page().html()
+        assert "1 event marked" in said
+        assert "With 1 event per recording" in said
+
     def test_the_report_says_the_same(self, owls, tmp_path):
         page = owls.report(tmp_path / "plan.html").read_text()
         assert '<p class="answer good">' in page

@@ -118,7 +118,7 @@ def detect(source: Source) -> Format:
     for magic, words in KINDS:
         if data.startswith(magic) and not (len(magic) < 4 and texty):
             raise source.error(f"is {words}")
-    if not data.strip():
+    if not source.text.strip():  # or a byte order mark alone
         raise source.error("is empty; if that means annotated and nothing present, say the format, such as audacity")
     item = _sniffed(source)
     if item is None:

@@ -177,7 +177,9 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             raise HTTPException(403, "the owner of the campaign has paused your link; what you answered is kept")
 
     async def listener(who: Anybody) -> Person:
-        refuse_paused(who.annotator)
+        if who.annotator in session.paused:
+            await in_line(session.refresh)  # may go on by now, at another server's word
+            refuse_paused(who.annotator)
         return who
 
     Listener = Annotated[Person, Depends(listener)]
@@ -449,7 +451,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         session.refresh(if_stale=True)
         held = {name: labeling.access.token(name) is not None for name in labeling.access.annotators}
         state = {
-            name: "paused" if name in session.paused else "working" if held[name] else "withdrawn" for name in held
+            name: "withdrawn" if not held[name] else "paused" if name in session.paused else "working" for name in held
         }
         return summary(session) | {"links": state if labeling.access.is_team else {}}
 

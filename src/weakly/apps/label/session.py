@@ -148,7 +148,7 @@ class LabelingSession:
     @property
     def paused(self) -> set[str]:
         """The annotators who are not asked for now; another server's word counts from the next refresh on."""
-        return {name for name, is_paused in self._cache.paused.items() if is_paused}
+        return {name for name, is_paused in list(self._cache.paused.items()) if is_paused}
 
     def answer_of(self, annotator: str, query: str) -> Answer | None:
         """The answer of this person that counts, if there is one."""

@@ -291,7 +291,9 @@ class Inference(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Settings, words, overall numbers, estimates and one row per recording, in plain numbers."""
-        settings = {**self.settings, "annotator": repr(self.settings.get("annotator"))}
+        who = self.settings.get("annotator")
+        named = {person: one.name for person, one in who.items()} if isinstance(who, dict) else who and who.name
+        settings = {**self.settings, "annotator": named}
         tables = {"overall": self.overall, "estimates": self.estimates, "rows": self.summary}
         fit = {"p_values": self.fit.p_values, "sentence": self.fit.sentence}
         return dict(to_jsonable({"settings": settings, "sentences": self.sentences(), "fit": fit, **tables}))

@@ -366,13 +366,13 @@ def break_even_words(plan: Plan) -> list[str]:
     """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
     even = plan.break_even
     one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
-    times = even["overestimation"]
+    times, count = even["overestimation"], format_length(plan.task.n_events)
     limit = f"up to {format_length(times)} times the clips that are needed" if times >= 1 else "not"
     return [
         f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
         f"{eight} events if they take 2, 4 or 8 times the clips that are needed.",
-        f"With {format_length(plan.task.n_events)} events per recording they would {limit}.",
+        f"With {count} {'event' if count == '1' else 'events'} per recording they would {limit}.",
         f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} clips would do; the "
         f"recommended way asks {plan.recommended.n_queries:,.0f}.",
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ...base.results import Condition, format_length, hours, percent, seconds
+from ...base.results import Condition, counted, format_length, hours, percent, seconds
 from ...base.symbols import plain_name
 from ...methods import METHODS
 from ...methods.by_hand import ByHand
@@ -31,7 +31,7 @@ def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     said += f", {percent(made.overlap_accuracy)} accuracy near events; {made.n_queries:,.0f} "
     said += f"{'clip' if round(made.n_queries) == 1 else 'clips'} to play, {hours(made.listened)} of listening"
     if made.n_marks:
-        said += f", {made.n_marks:,.0f} events marked"
+        said += f", {counted(round(made.n_marks), 'event')} marked"
     if task.cost.annotators > 1:
         said += f" for each of {task.cost.annotators} annotators"
     said += f", {hours(3600 * made.hours)} of work"
