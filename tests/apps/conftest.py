@@ -39,6 +39,13 @@ for line in sys.stdin:
 """
 
 
+def next_line(stream):
+    """What a command says next, but for the line that tells of compiling, which comes on a slow or new machine."""
+    while (line := stream.readline()).startswith("weakly: compiling"):
+        pass
+    return line
+
+
 class Running:
     """A command that runs in a process of its own, which costs no imports; used as subprocess.Popen is."""
 
@@ -75,7 +82,7 @@ def link(running):
     """The link of a server that runs as people run it."""
     server = running("serve", "--port", "0", "--no-open")
     try:
-        first = server.stderr.readline()
+        first = next_line(server.stderr)
         found = re.search(r"http://127\.0\.0\.1:\d+/#token=\w+", first)
         assert found, first
         yield found[0]

@@ -51,6 +51,8 @@ from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
 from weakly.posterior.slips import odd_ones
 from weakly.studies.queries.store import Store, StoreTrouble
 
+from .conftest import next_line
+
 BASE = "http://127.0.0.1:8765"
 NASTY = "<img src=x onerror=alert(1)>"
 FIELDS = ["query", "present", "id", "seconds", "plays", "speed", "context", "more"]
@@ -1184,7 +1186,7 @@ class Server:
 
     def start(self):
         self.process = self.running("label", *self.arguments, "--port", str(self.port), "--no-open")
-        first = self.process.stderr.readline()
+        first = next_line(self.process.stderr)
         found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=\w+", first)
         assert found, first + self.process.stderr.read()
         self.port = int(found[1])

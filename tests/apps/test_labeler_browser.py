@@ -19,6 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from weakly.io.soundscape import soundscape
 
+from .conftest import next_line
+
 AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 #: Whether the page takes a key: a segment is shown, for long enough, and has begun to play or waits for a first touch.
 READY = """const done = arguments[0], seen = (id) => document.getElementById(id).checkVisibility();
@@ -58,7 +60,7 @@ def label(recordings, tmp_path, running, stopped):
             started.append(running(*words))
         else:
             started.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
-        return [started[-1].stderr.readline().strip() for _ in range(lines)]
+        return [next_line(started[-1].stderr).strip() for _ in range(lines)]
 
     start.running = started
     yield start

@@ -20,6 +20,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from .conftest import next_line
+
 PATIENCE = 120.0  # seconds after which a test gives up
 MEMORY = 2 * 2**30
 WORK = 6.0  # seconds that one question may take here
@@ -67,7 +69,7 @@ class Server:
 @pytest.fixture(scope="module")
 def server():
     with subprocess.Popen([sys.executable, "-c", SERVE], stderr=subprocess.PIPE, text=True) as process:
-        port, token = re.search(r":(\d+)/#token=(\w+)", process.stderr.readline()).groups()
+        port, token = re.search(r":(\d+)/#token=(\w+)", next_line(process.stderr)).groups()
         found = Server(int(port), token, process.pid)
         done = threading.Event()
         threading.Thread(target=lambda: found.lines.extend(process.stderr), daemon=True).start()
@@ -267,7 +269,7 @@ def started(running, tmp_path):
     def start(*words):
         process = running("serve", "--port", "0", "--no-open", *words, before=COLD, TMPDIR=str(tmp_path))
         try:
-            port, token = re.search(r":(\d+)/#token=(\w+)", process.stderr.readline()).groups()
+            port, token = re.search(r":(\d+)/#token=(\w+)", next_line(process.stderr)).groups()
             yield Server(int(port), token, process.pid)
         finally:
             process.terminate()

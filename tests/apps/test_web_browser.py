@@ -21,6 +21,8 @@ from lexicon import COMMAND
 from weakly.base.results import format_value, percent
 from weakly.io.soundscape import soundscape
 
+from .conftest import next_line
+
 NASTY = "<img src=x onerror=document.title='owned'>"
 
 
@@ -384,7 +386,7 @@ def test_the_page_that_is_opened_just_works_and_shows_its_token_to_nobody(browse
     env = {**os.environ, "BROWSER": f"{script} %s"}
     with subprocess.Popen(whole, stderr=subprocess.PIPE, text=True, env=env) as server:
         try:
-            link = re.search(r"http://\S+", server.stderr.readline())[0]
+            link = re.search(r"http://\S+", next_line(server.stderr))[0]
             until = time.monotonic() + 60
             while not told.exists():
                 assert time.monotonic() < until
