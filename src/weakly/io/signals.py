@@ -347,11 +347,17 @@ def read_clip(
     return clip, rate
 
 
-def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
-    """The WAV file of one stretch of a recording, whole or not at all; signals other than sound get a peak of one."""
+def audible_clip(path: PathLike, **stretch: Any) -> tuple[Samples, float]:
+    """The samples of :func:`read_clip`; those of signals other than sound get a peak of one."""
     clip, rate = read_clip(path, **stretch)
     if Path(path).suffix.lower() in SIGNALS:
         clip = clip / max(1e-12, float(np.abs(clip).max(initial=0.0)))
+    return clip, rate
+
+
+def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
+    """The WAV file of one stretch of a recording, as :func:`audible_clip` reads it, whole or not at all."""
+    clip, rate = audible_clip(path, **stretch)
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target, "wb") as file:

@@ -20,7 +20,7 @@ from scipy.fft import rfft
 from scipy.signal import resample_poly
 
 from ...base.errors import InvalidInput, optional
-from ...io.signals import SIGNALS, VIDEOS, header, read_clip
+from ...io.signals import SIGNALS, VIDEOS, audible_clip, header, read_clip
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
 FLOOR = 60.0  # dB below the loudest that are still seen, where nothing is known of the recording
@@ -105,11 +105,9 @@ def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> byt
 
     A ``speed`` below 1 says a lower sample rate, so that all of it is heard slower and deeper: 80 kHz as 8 at 0.1.
     """
-    samples, rate = read_clip(path, onset=onset, offset=offset)
+    samples, rate = audible_clip(path, onset=onset, offset=offset)
     if samples.shape[1] > 2:
         samples = samples.mean(axis=1, keepdims=True)
-    if kind_of(path) == "traces":
-        samples = samples / max(1e-12, float(np.abs(samples).max(initial=0.0)))
     times = 1 if speed == 1 else int(np.ceil(LEAST_RATE / (rate * speed)))
     if times > 1:
         samples = resample_poly(samples, times, 1, axis=0)

@@ -427,8 +427,6 @@ def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) ->
                     words = ", ".join(map(repr, said[:3]))
                     found.unreadable.append(f"{place}: {words}: which of them is {known[query]!r}?")
                 continue
-            if row["label"] != known[query] and row["label"] in known.values() and "annotation" not in row:
-                continue  # of a question about several classes, what is said of the others
             if "annotation" in row and row["label"] != known[query]:
                 present, word = _choice(row["label"], present, choices.get((row["query"], row["annotation"]), []))
                 if word is not None:
