@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.compiled import kernel, leaf
+from .hearing import ANY, answer, enough, hearing, logistic, satisfied
 from .kernels import first_after
 
 if TYPE_CHECKING:
@@ -37,18 +38,11 @@ NAMES = (
 MOST = 64  # events of one particle
 FIRST = 0.125  # seconds
 LEAST = 0.05  # seconds of an event whose length may be any
-LEAST_CRITERION = 0.02  # of any event
-ANY = 10.0  # what is added to the criterion of an event that follows no other's
 _UNSEEN = 0.02  # of the events are where the signal shows nothing
 _ROOT_TAU = 2.5066282746310002
 LOG_TWO = 0.6931471805599453
 _SHORTEST = 1e-3  # seconds of an event
 _KINDS, _NUMBER = 21, 17  # kinds of moves, and the first of those that change a number
-
-
-@leaf
-def logistic(x: float) -> Any:
-    return 1.0 / (1.0 + np.exp(-x))
 
 
 @leaf
@@ -139,43 +133,6 @@ def timeline(
         total += x[4] + rate * within + length_law(ends[k] - starts[k], mu, sigma, doubt, longest)
         total += _says(starts[k], ends[k], x, signal)
     return total
-
-
-@leaf
-def enough(d: float, own: float, who: Any) -> Any:
-    """Seconds of an event of this length that are noticed; ``own`` says how its criterion differs from the others', or
-    (from ANY on) what it is."""
-    if own >= ANY:
-        return max(LEAST_CRITERION, own - ANY) * d * (1 - 1e-9)
-    return min(min(1.0, max(LEAST_CRITERION, who[0] + who[1] * own)) * d, who[2]) * (1 - 1e-9)
-
-
-@leaf
-def satisfied(starts: Any, ends: Any, own: Any, many: int, s: float, e: float, length: float, who: Any) -> Any:
-    """Whether a segment holds enough of one event, as far as that is heard."""
-    for k in range(many):
-        if ends[k] <= s:
-            continue
-        if starts[k] >= e:
-            break
-        a, b = max(starts[k], 0.0), min(ends[k], length)
-        both = min(b, e) - max(a, s)
-        if both > 0 and both >= enough(b - a, own[k], who):
-            return True
-    return False
-
-
-@leaf
-def hearing(x: Any) -> Any:
-    """How somebody answers: criterion, its spread over events, seconds that are enough, guesses, lapses."""
-    return logistic(x[0]), np.exp(x[1]), np.exp(x[7]), 0.5 * logistic(x[2]), 0.5 * logistic(x[3])
-
-
-@leaf
-def answer(is_met: bool, present: float, who: Any) -> Any:
-    """The logarithm of the chance of an answer."""
-    p = 1 - who[4] if is_met else who[3]
-    return np.log(max(1e-300, p if present > 0.5 else 1 - p))
 
 
 @kernel

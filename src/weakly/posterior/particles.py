@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ..model.intervals import Intervals
 from . import particle_kernels as kernels
-from .particle_kernels import LEAST_CRITERION, MOST, NAMES
+from .hearing import ANY, LEAST_CRITERION
+from .particle_kernels import MOST, NAMES
 from .renewal import Array, TimelinePosterior, entropy
 
 PARTICLES = 2500
@@ -224,8 +225,8 @@ class ParticlePosterior(TimelinePosterior):
         starts, ends = self.heard
         criterion = self.value("presence_criterion")[:, None] + self.value("spread")[:, None] * self.own
         need = np.clip(criterion, LEAST_CRITERION, 1.0) * (ends - starts)
-        own = np.maximum(self.own - kernels.ANY, LEAST_CRITERION) * (ends - starts)
-        need = np.where(self.own >= kernels.ANY, own, np.minimum(need, self.value("seconds")[:, None]))
+        own = np.maximum(self.own - ANY, LEAST_CRITERION) * (ends - starts)
+        need = np.where(self.own >= ANY, own, np.minimum(need, self.value("seconds")[:, None]))
         return np.asarray(need, dtype=np.float64)
 
     @cached_property
