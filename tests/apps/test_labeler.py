@@ -1161,7 +1161,7 @@ class TestExport:
 
     def test_known_events_are_the_truth_of_the_audit(self, recordings, tmp_path):
         events = wk.read(recordings / "known.tsv", recording_length=12.0)
-        made = opened(recordings, tmp_path / "c", segment_length=1.0, events=events, calibrate=24)
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, events=events)
         frame = events.to_frame()
         for item in list(made.session.items.values()):
             mine = frame[frame["recording"] == item.recording]
@@ -1170,7 +1170,7 @@ class TestExport:
             made.session.tell("ana", query=item.query, present=said, id=item.query, seconds=3.0)
         names = {path.name for path in made.export()}
         assert {"audit.html", "audit.json", "strong.tsv", "weak.tsv"} <= names
-        assert "card.json" not in names  # so few items do not tell these answers from a habit
+        assert "card.json" not in names
         found = json.loads((tmp_path / "c" / "labels" / "audit.json").read_text())["criteria"][0]
         assert found["presence_criterion_low"] <= 0.4 <= found["presence_criterion_high"]
 

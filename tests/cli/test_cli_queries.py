@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from weakly.io.soundscape import soundscape
-from weakly.methods.base import SimulatedAnnotator, event_fractions
+from weakly.methods.base import SimulatedAnnotator
 
 
 def weakly(capsys, *arguments):
@@ -56,41 +56,6 @@ def test_json_is_one_document(capsys, sounds):
     data = json.loads(text)
     assert data["n_queries"] == 5
     assert {"query", "recording", "onset", "offset", "method", "round"} <= set(data["queries"][0])
-
-
-def test_calibration_items_are_the_users_own_events_and_look_like_every_query(capsys, tmp_path):
-    scene = soundscape(300, n_events=30, event_length=(0.8, 2.0), least_gap=4.0, kinds=("chirp",), rng=4)
-    path, out = scene.write(tmp_path / "night.wav"), tmp_path / "tasks"
-    scene.to_frame().assign(recording="night.wav", label="owl").to_csv(tmp_path / "known.csv", index=False)
-    ask = ["queries", path, "--segment-length", 3, "--label", "owl", "--events", tmp_path / "known.csv"]
-    code, text, _ = weakly(capsys, *ask, "--calibrate", 40, "--to", "labelstudio", "--out", out)
-    assert code == 0
-    assert "40 of them are calibration items" in text
-    state = pd.read_csv(out / "queries.csv")
-    items = state["calibration"]
-    assert items.sum() == 40
-    held = event_fractions(scene.events, state.loc[items, ["onset", "offset"]].to_numpy(float))
-    assert np.allclose(held, state.loc[items, "event_fraction"], atol=1e-5)
-    tasks = json.loads((out / "tasks.json").read_text())
-    shown = [{name: task["data"][name] for name in ("audio", "recording", "label")} for task in tasks]
-    assert all(one == shown[0] for one in shown)  # the same recording, the same question
-    assert {round(task["data"]["offset"] - task["data"]["onset"], 5) for task in tasks} == {3.0}
-    assert not any("calibration" in task["data"]["question"] for task in tasks)
-    present = event_fractions(scene.events, state[["onset", "offset"]].to_numpy(float)) >= 0.35
-    table = pd.DataFrame({"query": state["query"], "answer": np.where(present, "yes", "no"), "annotator": "ann"})
-    table.to_csv(tmp_path / "export.csv", index=False)
-    code, text, _ = weakly(capsys, "answers", tmp_path / "export.csv", "--queries", out, "--json")
-    assert code == 0
-    (found,) = json.loads(text)["presence_criterion"]
-    assert found["annotator"] == "ann"
-    assert found["presence_criterion"] == pytest.approx(0.35, abs=0.05)
-    assert found["presence_criterion_ci"][0] <= 0.35 <= found["presence_criterion_ci"][1]
-    code, _, notes = weakly(capsys, "queries", path, "--segment-length", 3, "--calibrate", 40, "--label", "owl")
-    assert code == 2
-    assert "calibrate needs events" in notes
-    code, _, notes = weakly(capsys, *ask[:5], "dog", *ask[6:], "--calibrate", 40)
-    assert code == 2
-    assert "known events of 'dog'; the strong labels have owl" in notes
 
 
 def test_strong_labels_tell_the_criterion_too(capsys, tmp_path):
@@ -147,7 +112,7 @@ def test_damaged_recordings_are_skipped_with_a_note(capsys, tmp_path, sounds):
         (["queries"], "give recordings"),
         (["queries", "nowhere.wav", "--segment-length", "1"], "none of the 1 recordings can be read"),
         (["queries", "nowhere*.wav", "--segment-length", "1"], "nowhere*.wav: no recording matches this pattern"),
-        (["queries", "a.wav", "--segment-length", "1", "--seed", "-1"], "'--seed'"),
+        (["queries", "a.wav", "--segment-length", "1", "--repeats", "-1"], "'--repeats'"),
         (["answers", "nowhere.json", "--queries", "nowhere.csv"], "no such file"),
         (["queries", "--resume", "nowhere"], "no such file"),
         (["queries", "a.wav", "--resume", "nowhere"], "give --resume DIR alone"),

@@ -526,4 +526,15 @@ def test_repeats_of_a_campaign_tell_how_people_slip(tmp_path):
     marks = clips[clips["query"].isin(first) & (clips["annotation"] == "present")]
     events = campaign.labels(taken).to_frame()
     assert (events["offset"] - events["onset"]).sum() == len(marks)
-    assert taken.calibration().empty
+
+
+def test_a_campaign_with_another_search_of_change_points_is_refused_in_one_line(tmp_path):
+    wk.queries({"a.wav": 10.0}, method="fixed", segment_length=2).write(tmp_path / "c")
+    campaign = Campaign.open(tmp_path / "c")
+    held = campaign.state.settings["parameters"]
+    campaign.store.setting("parameters", held | {"search": "peaks", "penalty": None}, anew=True)
+    assert Campaign.open(tmp_path / "c").next().n_queries == 5  # of before, and read as ever
+    campaign.store.setting("parameters", held | {"search": "kernel", "penalty": 3.0}, anew=True)
+    with pytest.raises(InvalidInput, match=r"searched by 'kernel', which is gone: make the campaign anew") as error:
+        Campaign.open(tmp_path / "c").next()
+    assert "\n" not in str(error.value)

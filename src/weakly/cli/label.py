@@ -38,8 +38,6 @@ Examples:
 
   weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2
 
-  weakly label recordings/ --label owl --segment-length 3 --events known.tsv --calibrate 30
-
   weakly label owls/ --label owl --segment-length 3 --event-length 1 --target 'event_recall>=0.9,minutes<=30'
 
   weakly label --measure --annotators ana,ben
@@ -87,8 +85,7 @@ def label(
     scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),
     feature_hop: float = option("Seconds per row, where these files hold no times."),
     sample_rate: float = option("Of signals in npy or CSV files."),
-    events: Path = option("Known events, for --calibrate and --measure; any format weakly reads."),
-    calibrate: int = option("Mix in N pieces of known events.", 0, metavar="N", min=0),
+    events: Path = option("Known events, for --measure and for the audit of --export; any format weakly reads."),
     repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
     mark: bool = option(
         "Mark where events begin and end, page by page (--segment-length, else 30 s).", False, "--mark"
@@ -96,7 +93,6 @@ def label(
     minutes: float = option("Say after so many minutes of work that you may stop: a pilot.", min=0.1),
     together: bool = option("Ask about all classes of a segment at once: tick what you hear.", False, "--together"),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
-    seed: int = option("For the calibration items.", 0, min=0),
     measure: bool = option(
         "Measure how much of an event you need, and nothing else: five minutes.", False, "--measure"
     ),
@@ -247,8 +243,8 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         "presence_criterion": 0.5 if told.presence_criterion is None else told.presence_criterion,
     }  # fmt: skip
     label = _labels(told.name) if isinstance(told.name, str) else told.name
-    same = {word: getattr(told, word) for word in ("votes", "repeats", "seed", "in_order", "together")}
-    return open_campaign(given, label=label, calibrate=told.calibrate or None, live=live, **same, **common, **how)
+    same = {word: getattr(told, word) for word in ("votes", "repeats", "in_order", "together")}
+    return open_campaign(given, label=label, live=live, **same, **common, **how)
 
 
 def _labels(name: str) -> Any:

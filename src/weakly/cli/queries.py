@@ -38,7 +38,11 @@ def answers(
 
     campaign = Campaign.open(queries)
     found = campaign.take(exports)
-    result: dict[str, Any] = {**found.to_dict(), "presence_criterion": _criteria(found, strong), "slips": found.slips()}
+    result: dict[str, Any] = {
+        **found.to_dict(),
+        "presence_criterion": [] if strong is None else _criteria(found, strong),
+        "slips": found.slips(),
+    }
     following = campaign.next_round(found)
     result["n_next"] = following
     events = campaign.labels(found)
@@ -48,26 +52,19 @@ def answers(
     (print_json if outlet.json else _say_answers)(result)
 
 
-def _criteria(found: Any, strong: Path | None) -> list[dict[str, Any]]:
-    """The presence criterion of every annotator: from calibration items, and from strong labels."""
-    rows = [_row(who, "calibration", part) for who, part in found.calibration().groupby("annotator")]
-    if strong is not None:
-        from ..io.reading import read
-        from ..studies.audit.observations import pair
-
-        both = pair(read(strong), found.answers)
-        for label in both.labels:
-            for who, part in both.observed(label, unlisted="unknown").groupby("annotator"):
-                rows.append(_row(who, f"strong labels of {label}", part))
-    return rows
-
-
-def _row(who: Any, source: str, part: Any) -> dict[str, Any]:
+def _criteria(found: Any, strong: Path) -> list[dict[str, Any]]:
+    """The presence criterion of every annotator, from strong labels."""
+    from ..io.reading import read
     from ..posterior.criterion import estimate_criterion
+    from ..studies.audit.observations import pair
 
-    estimate = estimate_criterion(part["event_fraction"].to_numpy(), present=part["present"].to_numpy())
-    names = ("presence_criterion", "presence_criterion_ci", "n")
-    return {"annotator": who, "from": source, **{n: getattr(estimate, n) for n in names}, "note": estimate.reason}
+    both, rows = pair(read(strong), found.answers), []
+    for label in both.labels:
+        for who, part in both.observed(label, unlisted="unknown").groupby("annotator"):
+            estimate = estimate_criterion(part["event_fraction"].to_numpy(), present=part["present"].to_numpy())
+            told = {n: getattr(estimate, n) for n in ("presence_criterion", "presence_criterion_ci", "n")}
+            rows.append({"annotator": who, "from": f"strong labels of {label}", **told, "note": estimate.reason})
+    return rows
 
 
 def _say_answers(result: dict[str, Any]) -> None:
@@ -119,14 +116,12 @@ Examples:
 
   weakly queries recordings/ --method bisection --segment-length 0.8 --label dog --to csv --out tasks/
 
-  weakly queries recordings/ --segment-length 3 --label dog --events known.tsv --calibrate 20 --out tasks/
-
   weakly queries recordings/ --plan plan/plan.json --choice plain --to audacity --out tasks/
 
   weakly queries --resume tasks/
 """
 _OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
-_SAME = """method label segment_length hop votes start_length queries_per_recording budget batch windows search
+_SAME = """method label segment_length hop votes start_length queries_per_recording budget batch windows
 threshold shortest query_cost_share guess_rate lapse_rate features scores feature_hop sample_rate wrong_time
 event_length event_rate presence_criterion signal repeats"""
 #: Options of the command that are options of the campaign, and what they are called there.
@@ -148,12 +143,11 @@ def queries(
     queries_per_recording: int = option("Segments of each recording; information: in each round."),
     budget: int = option("Segments of all recordings together."),
     batch: int = option("Information: segments of a recording in each round."),
-    events: Path = option("Strong labels, for the oracle and --calibrate; any format weakly reads."),
+    events: Path = option("Strong labels, for the oracle; any format weakly reads."),
     features: Path = option("Folder with embeddings: one npy, npz or parquet each."),
     scores: Path = option("Information: a detector's scores as evidence, a table of frames, .npy files or a folder."),
     feature_hop: float = option("Seconds per row, where the files hold no times."),
     windows: str = option("Change points: seconds beside a change; longer for long events.", "0.1,0.2,0.4,0.8"),
-    search: str = option("Change points: peaks, kernel or pelt.", "peaks"),
     threshold: float = option("Change points: least prominence of a peak."),
     shortest: float = option("Seconds; change points and information ask nothing shorter.", 0.3),
     events_per_recording: float = option("Expected; bisection's start.", 1.0),
@@ -166,9 +160,7 @@ def queries(
     presence_criterion: float = option("Information: else learned."),
     signal: bool = option("Information: take hints from the audio.", True, "--signal/--no-signal"),
     sample_rate: float = option("Of signals in npy or CSV files."),
-    calibrate: int = option("Mix in N pieces of the events of --events: the criterion.", 0, metavar="N", min=0),
     repeats: float = option("Ask this share again, later on: tells how often people slip.", 0.0, min=0.0, max=0.5),
-    seed: int = option("For the calibration items.", 0, min=0),
     to: str = option("labelstudio, raven, audacity, csv, clips, birdnet or zooniverse.", "csv"),
     url_prefix: str = option("Before a recording's path in Label Studio.", "/data/local-files/?d="),
     cut: bool = option(
@@ -194,7 +186,7 @@ def queries(
         from ..studies.queries.campaign import Campaign
 
         given = {name for name in (*_SETTINGS, *tool) if is_given(context, name)}
-        if recordings or calibrate or events is not None:
+        if recordings or events is not None:
             raise InvalidInput("--resume goes on with the campaign's own recordings; give --resume DIR alone")
         if outlet.out is not None and outlet.out.resolve() != resume.resolve():
             raise InvalidInput(f"--resume {resume} goes on in its own folder, got --out {outlet.out}")
@@ -206,9 +198,7 @@ def queries(
         raise InvalidInput("give recordings: audio files or folders, or --resume DIR")
     else:
         strong = None if events is None else read(events)
-        found = make(
-            matching(recordings), **told, plan=plan, choice=choice, events=strong, calibrate=calibrate or None, rng=seed
-        )
+        found = make(matching(recordings), **told, plan=plan, choice=choice, events=strong)
     if not outlet.json:
         _say(found, seconds_per_answer)
     if out is not None and not dry_run and found.n_queries:
@@ -254,15 +244,6 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     again = int(found.frame["method"].str.startswith("repeat").sum())
     if again:
         say(f"{again} of them are asked again, to see how often people slip")
-    items = int(found.frame["event_fraction"].notna().sum())
-    if items > 1:
-        from ..studies.queries.calibration import design
-
-        plan = design(items)
-        say(
-            f"{items} of them are calibration items: the presence criterion to +-{plan.half_width():.2f}; "
-            f"+-0.05 takes {plan.items_for(0.05)}"
-        )
     hand = found.by_hand()
     if hand is not None:
         left = found.left["answers_left"]

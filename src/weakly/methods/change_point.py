@@ -19,15 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InvalidInput, MissingExtra, optional
-from ..base.symbols import choice, positive
+from ..base.errors import InvalidInput, MissingExtra
+from ..base.symbols import positive
 from ..model.intervals import Features, Intervals
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import NO_SIGNAL, SignalPrior
 from .base import Recording, enough
 from .fixed import AtOnce
 
-SEARCHES = ("peaks", "kernel", "pelt")
 #: Seconds on either side of a change, from short calls to long ones.
 WINDOWS = (0.1, 0.2, 0.4, 0.8)
 STEP = 0.02  # seconds
@@ -163,10 +162,8 @@ class ChangePoint(AtOnce):
     Parameters
     ----------
     n_queries : segments per recording (the B - 1 most prominent peaks are its boundaries); fewer where the curve has
-        fewer peaks. Left out, the number is found: by a threshold on the prominence, or by ruptures.
+        fewer peaks. Left out, the number is found by a threshold on the prominence.
     windows : seconds on either side of a change.
-    search : "peaks" (prominence), "kernel" or "pelt" (ruptures; the penalty decides the number unless it is given).
-    penalty : of ruptures, for an unknown number of change points.
     threshold : least prominence of a peak, in standard deviations of one window's curve; 2 where the number is unknown,
         else 0, so that the budget is spent. A budget above twice the events plus one cuts events apart: then a
         threshold saves queries and labels.
@@ -183,8 +180,6 @@ class ChangePoint(AtOnce):
 
     n_queries: int | None = None
     windows: tuple[float, ...] = WINDOWS
-    search: str = "peaks"
-    penalty: float | None = None
     threshold: float | None = None
     shortest: float = 0.0
     budget: int | None = None
@@ -195,12 +190,11 @@ class ChangePoint(AtOnce):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> ChangePoint:
-        """From queries_per_recording or budget, windows, search, penalty, threshold and shortest."""
-        names = ("search", "penalty", "threshold", "shortest")
+        """From queries_per_recording or budget, windows, threshold and shortest."""
         how = cls(
             n_queries=settings.get("queries_per_recording"),
             windows=tuple(settings.get("windows") or WINDOWS),
-            **{name: settings[name] for name in names if name in settings},
+            **{name: settings[name] for name in ("threshold", "shortest") if name in settings},
         )
         if "budget" not in settings:
             return how
@@ -213,13 +207,7 @@ class ChangePoint(AtOnce):
             raise InvalidInput("windows must hold at least one number of seconds")
         for window in self.windows:
             positive("windows", window)
-        choice("search", self.search, SEARCHES)
         positive("shortest", self.shortest, zero=True)
-        if self.budget is not None and self.search != "peaks":
-            raise InvalidInput(
-                f"search {self.search!r} gives change points no order among recordings, so they cannot share a budget: "
-                "give queries_per_recording, or search 'peaks'"
-            )
 
     def segments(self, recording: Recording) -> Intervals:
         """All segments of the recording."""
@@ -242,26 +230,7 @@ class ChangePoint(AtOnce):
     def boundaries(self, features: Features, length: float) -> NDArray[np.float64]:
         """The change points in seconds."""
         n = None if self.n_queries is None else self.n_queries - 1
-        if self.search == "peaks":
-            return self.ranked(features, length)[0][:n]
-        rpt = optional("ruptures", extra="audio")
-        values, least = prepare(features), max(min(self.windows), self.shortest)
-        # The search is quadratic in the number of rows: long recordings are thinned to the least segment's scale.
-        step = max(1, int(least / features.step / 2), len(values) // 4000)
-        values = np.add.reduceat(values, np.arange(0, len(values), step), axis=0) / step
-        least_rows = max(1, int(np.ceil(least / (features.step * step) - 1e-6)))
-        is_kernel = self.search == "kernel"
-        finder: Any = rpt.KernelCPD(kernel="rbf", min_size=least_rows) if is_kernel else rpt.Pelt(
-            model="l2", min_size=least_rows, jump=1)  # fmt: skip
-        finder.fit(np.ascontiguousarray(values, dtype=np.float64))
-        most = len(values) // least_rows - 1
-        if n is not None and is_kernel:
-            ends = finder.predict(n_bkps=max(1, min(n, most))) if most > 0 and n else [len(values)]
-        else:
-            dimensions = 0.3 if is_kernel else 2 * float(values.var(axis=0).sum())
-            ends = finder.predict(pen=self.penalty if self.penalty is not None else np.log(len(values)) * dimensions)
-        found = features.times[::step][np.asarray(ends[:-1], dtype=np.int64)]
-        return found[apart(found, length, self.shortest)]
+        return self.ranked(features, length)[0][:n]
 
     def ranked(self, features: Features, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The peaks that can be boundaries, most prominent first, and their prominences."""

@@ -55,11 +55,9 @@ def open_campaign(
     votes: int = 1,
     database: str | None = None,
     events: Events | None = None,
-    calibrate: int | None = None,
     live: Mapping[str, Any] | None = None,
     in_order: bool = False,
     repeats: float = 0.0,
-    seed: int = 0,
     plays: bool = True,
     together: bool = False,
     instructions: str = "",
@@ -84,7 +82,7 @@ def open_campaign(
     if is_campaign:
         campaign = Campaign.open(given[0], database=database)
     else:
-        found = queries(given, label=label, events=events, calibrate=calibrate, rng=seed, **how)
+        found = queries(given, label=label, events=events, **how)
         _refuse_others(found.recordings, folders)
         campaign = Campaign.start(out, found, tool={"to": "label"}, database=database)
     with campaign.store.or_nothing():
@@ -118,9 +116,6 @@ def open_campaign(
             live=QualityMonitor(known, learned=learned, **(live or {})),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
         )  # fmt: skip
-        if events is not None:  # which tell what a calibration item holds
-            own_label = asked[0] if asked[0] in set(events.to_frame()["label"]) else None
-            made.recordings = with_events(known, events, own_label)
         made.live.card = made.card
         made.is_marking = method.name == ByHand.name
         made.instructions, made.samples = instructions, samples_of(samples, folders) if plays else []

@@ -316,7 +316,7 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
         if "spread" in alone:  # segments of all lengths
             rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
         elif is_wide:
-            rest = "; they hardly tell: segments of other lengths, or known events (--events, --calibrate), would"
+            rest = "; they hardly tell: segments of other lengths, or weakly label --measure, would"
         else:
             rest = ", if the law of lengths is right" + ("" if state.get("slips") else " and slips are rare")
         share = "{} ({} to {})".format(*(percent(alone[f"presence_criterion{end}"]) for end in ("", "_low", "_high")))
@@ -324,14 +324,13 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
         said.append(f"{words} {spent['sense']}{rest}.")
     elif card is None and annotator is not None:
         said.append(
-            "Your criterion is not measured: known events (--events, --calibrate) or the law of lengths "
-            "(--event-length) would tell it."
+            "Your criterion is not measured: weakly label --measure or the law of lengths (--event-length) would tell "
+            "it."
         )
     if labels is not None:
         found = percent(labels["event_recall"])
         if labels.get("lapse_rate") is None:
-            found += " of them found, if you missed none: nothing tells how often you do, and --repeats 0.1 (or known "
-            found += "events, --calibrate) would"
+            found += " of them found, if you missed none: nothing tells how often you do, and --repeats 0.1 would"
         else:
             found += (
                 f" ({percent(labels['event_recall_low'])} to {percent(labels['event_recall_high'])}) of them found, "

@@ -21,7 +21,6 @@ from ...model.annotator import Annotator, PresenceRule
 from ...model.intervals import merge
 from ...posterior.criterion import FRACTIONS, NUMBERS, CriterionPosterior, annotator_of
 from ...posterior.law import coin
-from ...studies.queries.calibration import segment_of
 from ...studies.queries.query_set import COLUMNS, query_id, sense
 from .session import Item, LabelingSession
 
@@ -216,7 +215,7 @@ class Measurement:
 
     @property
     def wanted(self) -> set[str]:
-        """Items are calibration items, which always wait for their answer."""
+        """None by name: items of known events always wait for their answer."""
         return set()
 
     def is_for(self, item: Item, annotator: str) -> bool:
@@ -287,6 +286,25 @@ class Measurement:
             f"no known event of {self.label!r} lets a segment of {self.segment_length:g} s hold {what} and "
             "no other event; give recordings whose events stand further apart, or another --segment-length"
         )
+
+
+def segment_of(
+    recording: Recording, event: Any, fraction: float, width: float, *, left: bool, room: float
+) -> tuple[float, float] | None:
+    """The segment that holds this fraction of the event, from its start (left) or its end, and no other event; whole
+    events move freely. None where the recording has no such segment."""
+    assert recording.events is not None
+    a, b = float(event[0]), float(event[1])
+    inside = fraction * (b - a)
+    if fraction >= 1 - 1e-9:
+        onset = a - room * max(0.0, width - (b - a))
+    else:
+        onset = a + inside - width if left else b - inside
+    start, end = round(onset, 6), round(onset + width, 6)
+    others = recording.events[recording.events[:, 0] != a]
+    is_clear = not ((others[:, 0] < end) & (others[:, 1] > start)).any()
+    fits = inside <= width * (1 + 1e-9) and start >= 0 and end <= recording.length
+    return (start, end) if is_clear and fits else None
 
 
 def event_lengths(recordings: Mapping[str, Recording]) -> list[float]:

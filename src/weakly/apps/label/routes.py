@@ -217,7 +217,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
                 "n_channels": len(names)}  # fmt: skip
 
     def shown(item: Item, who: str) -> dict[str, Any]:
-        """What an annotator may know of a segment; whether it is a calibration item is not among it."""
+        """What an annotator may know of a segment; what it holds is not among it."""
         found = about(item.recording)
         ticket = labeling.access.ticket(who, item.query)
         film = f"video/{item.query}?ticket={ticket}" if found["kind"] == "video" else None

@@ -124,8 +124,12 @@ class Campaign:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the method."""
-        return dict(self.state.settings["parameters"])
+        """The parameters of the method; campaigns of before hold a search of change points, of which one is left."""
+        held = dict(self.state.settings["parameters"])
+        if (search := held.pop("search", "peaks")) != "peaks":
+            gone = "which is gone: make the campaign anew in another folder"
+            raise InvalidInput(f"{self.folder}: its change points were searched by {shortened(search)}, {gone}")
+        return {name: value for name, value in held.items() if name != "penalty"}
 
     def method(self) -> Method:
         """The method that asks."""
@@ -245,7 +249,7 @@ class Campaign:
     def labels(self, found: Collected) -> Events:
         """The labels that the answers make: present segments that touch become one; recordings without any stay.
 
-        A recording of which nothing was answered is kept as not annotated; calibration items make no labels.
+        A recording of which nothing was answered is kept as not annotated; what is asked again makes no labels.
         """
         method, recordings = self.method(), self.everything()
         real = self.queries[~self.queries["calibration"]]

@@ -336,16 +336,6 @@ class Collected:
             rows += [] if found is None else [{"annotator": who, **found.to_dict()}]
         return rows
 
-    def calibration(self) -> pd.DataFrame:
-        """The answered items of known event fraction: annotator, event_fraction, present."""
-        items = self.queries[self.queries["event_fraction"].notna()].set_index("query")["event_fraction"]
-        frame = self.answers.to_frame()
-        mine = frame[frame["query"].isin(items.index) & frame["present"].notna()]
-        return pd.DataFrame({
-            "annotator": mine["annotator"], "event_fraction": items.reindex(mine["query"]).to_numpy(),
-            "present": mine["present"],
-        }).reset_index(drop=True)  # fmt: skip
-
 
 def collect(
     queries: pd.DataFrame, answers: Iterable[Answer], *, unknown: Iterable[str] = (), unreadable: Iterable[str] = ()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -47,9 +47,9 @@ MOST_IN_ROUND = 100
 #: Segments of one recording beyond which a number is taken for a slip, or for damage.
 MOST_SEGMENTS = 10_000_000
 _WHOLE = ("votes", "queries_per_recording", "budget", "batch", "start")
-_NUMBERS = ("segment_length", "hop", "start_length", "threshold", "penalty", "shortest", "n_events", "query_cost_share",
+_NUMBERS = ("segment_length", "hop", "start_length", "threshold", "shortest", "n_events", "query_cost_share",
             "guess_rate", "lapse_rate", "event_rate", "wrong_time", "presence_criterion")  # fmt: skip
-_PARAMETERS = (*_WHOLE, *_NUMBERS, "windows", "search", "event_length", "signal", "repeats")
+_PARAMETERS = (*_WHOLE, *_NUMBERS, "windows", "event_length", "signal", "repeats")
 
 
 def sense(recordings: Iterable[Recording]) -> str:
@@ -186,9 +186,7 @@ def queries(
     scores: pd.DataFrame | Place | None = None,
     feature_hop: float | None = None,
     windows: Iterable[float] = WINDOWS,
-    search: str = "peaks",
     threshold: float | None = None,
-    penalty: float | None = None,
     shortest: float = SHORTEST,
     start: int | None = None,
     start_length: float | None = None,
@@ -203,9 +201,7 @@ def queries(
     lapse_rate: float = 0.0,
     sample_rate: float | None = None,
     answers: Answers | None = None,
-    calibrate: int | None = None,
     repeats: float = 0.0,
-    rng: int | Sequence[int] | np.random.Generator | None = None,
 ) -> Queries:
     """The segments to ask next, of every recording.
 
@@ -224,13 +220,13 @@ def queries(
     queries_per_recording : how many segments each recording gets (information: in each round); budget : how many all of
         them share.
     batch : of information, the segments of a recording in each round; another name of its queries_per_recording.
-    events : strong labels, for the oracle, for calibration items and for pictures.
+    events : strong labels, for the oracle and for pictures.
     features : for change points: {name: Features or path}, or a folder with one .npy, .npz or .parquet file for each
         recording; left out, log-mel features of the audio. ``feature_hop`` is the seconds per row where the files hold
         no times.
     scores : a detector's, as evidence for information in place of features: a table with recording, onset, offset,
         score (and label), or a file or folder of such tables or of .npy files; trusted as far as the answers confirm.
-    windows, search, threshold, penalty : of change points (:class:`~weakly.methods.ChangePoint`); windows are the
+    windows, threshold : of change points (:class:`~weakly.methods.ChangePoint`); windows are the
         seconds on either side of a change: about a quarter to the whole of an event's length.
     shortest : seconds of the shortest segment that change points and information ask about.
     wrong_time : of information: the seconds of expected wrong label per recording at which to stop; left out, a tenth
@@ -242,8 +238,6 @@ def queries(
         lapse_rate : how often answers are wrong; bisection then asks again, information learns it.
     sample_rate : of signals in npy or CSV files.
     answers : what was answered so far; the methods that follow answers ask their next round.
-    calibrate : mix in so many segments whose event fraction is known: pieces of the given events in the recordings
-        themselves, as long as the other queries (:mod:`.calibration`). ``rng`` chooses among them.
     repeats : the share of queries that are asked again later on: half as many segments, twice more each, which tells
         guesses from lapses (:mod:`weakly.posterior.slips`); they make no labels.
 
@@ -311,14 +305,23 @@ def queries(
         named = os.fspath(given_as) if isinstance(given_as, (str, os.PathLike)) else "arrays"
         source[word] = None if given_as is None else named
     result = Queries(frame, known, name, {**parameters, **source, "label": labels}, skipped, follows, left)
-    from .calibration import with_items, with_repeats
+    return with_repeats(result, repeats) if repeats else result
 
-    result = with_repeats(result, repeats) if repeats else result
-    if calibrate:
-        if truth is None:
-            raise InvalidInput("calibrate needs events: strong labels of some of the recordings, to take items from")
-        result = with_items(result, truth, count=calibrate, rng=rng)
-    return result
+
+def with_repeats(queries: Queries, share: float) -> Queries:
+    """The queries with some of them twice more, a third and two thirds of all later (or earlier). Names of queries are
+    digests: as good as drawn, and the same if the method is asked again."""
+    frame, n = queries.frame, len(queries.frame)
+    chosen = np.flatnonzero([int(name[::-1][:8], 16) < share / 2 * 2**32 for name in frame["query"]])
+    parts, places = [frame], [np.arange(n, dtype=float)]
+    for k in (1, 2) if len(chosen) else ():
+        again = frame.iloc[chosen].assign(method=REPEAT, calibration=True)
+        again["repeat"] += AGAIN + k
+        names = again[["recording", "onset", "offset", "label", "repeat"]].itertuples(index=False)
+        parts.append(again.assign(query=[query_id(*row) for row in names]))
+        places.append((chosen + k * n / 3) % n + 0.5)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return replace(queries, frame=pd.concat(parts, ignore_index=True).iloc[order].reset_index(drop=True))
 
 
 def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Recording]) -> Method:
@@ -329,9 +332,8 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     for name in (name for name in _NUMBERS if name in given):
         positive(name, given[name], zero=True)
     given["windows"] = _spans(given.get("windows", ()))
-    for name in ("event_length", "search"):
-        if not isinstance(given.get(name, ""), str):
-            raise InvalidInput(f"{name} must be text, got {given[name]!r}")
+    if not isinstance(given.get("event_length", ""), str):
+        raise InvalidInput(f"event_length must be text, got {given['event_length']!r}")
     longest = max((one.length for one in recordings), default=0.0)
     for name in ("segment_length", "hop"):
         if name in given and longest > MOST_SEGMENTS * given[name]:
