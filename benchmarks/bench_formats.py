@@ -63,7 +63,7 @@ def _answers(n: int) -> Answers:
 
 
 #: Formats of one file that are written and read back beside the DCASE list.
-OTHERS = ("csv", "rttm", "activitynet", "labelstudio", "aoef", "parquet")
+OTHERS = ("csv", "rttm", "labelstudio", "parquet")
 
 
 def _jobs(folder: Path, n: int) -> dict[str, Callable[[], Any]]:
@@ -84,7 +84,7 @@ def _jobs(folder: Path, n: int) -> dict[str, Callable[[], Any]]:
         target = folder / f"out.{name}"
         jobs[f"write {name}"] = lambda name=name, target=target: write(events, target, name)  # type: ignore[misc]
         jobs[f"read {name}"] = lambda name=name, target=target: read(target, name)  # type: ignore[misc]
-    for name in ("clips", "clips-wide", "labelstudio"):
+    for name in ("clips", "labelstudio"):
         target = folder / f"answers.{name}"
         jobs[f"write answers as {name}"] = lambda name=name, target=target: write(said, target, name)  # type: ignore[misc]
         jobs[f"read answers as {name}"] = lambda name=name, target=target: read_answers(target, name)  # type: ignore[misc]

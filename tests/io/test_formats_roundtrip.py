@@ -1,8 +1,6 @@
 """What is written is read back exactly, unless the writer says what it could not hold."""
 
-import json
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +97,7 @@ def test_formats_with_empty_recordings(tmp_path_factory, name, data):
     assert set(found.recordings.index) == set(made.recordings.index)
 
 
-@pytest.mark.parametrize("name", ["sed_eval", "audioset", "birdnet", "kaleidoscope", "fewshot", "rttm", "raven"])
+@pytest.mark.parametrize("name", ["birdnet", "rttm", "raven"])
 @FILES
 @given(data=st.data())
 def test_other_tables_are_exact_or_say_what_is_lost(tmp_path_factory, name, data):
@@ -113,65 +111,16 @@ def test_other_tables_are_exact_or_say_what_is_lost(tmp_path_factory, name, data
             assert set(found.recordings.index) == set(made.to_frame()["recording"])
 
 
-@pytest.mark.parametrize("name", ["raven", "audacity", "jams"])
+@pytest.mark.parametrize("name", ["raven", "audacity"])
 @FILES
 @given(data=st.data())
 def test_folders_with_one_file_per_recording(tmp_path_factory, name, data):
     made = data.draw(events(lengths=False, name=SAFE))
     lost, found = back(fresh(tmp_path_factory), made, name, "folder") if len(made.recordings) else ([], made)
-    lost = [words for words in lost if "are unknown" not in words]
     assert not any("name" in words for words in lost)
     if not lost:
         assert [row[:4] for row in rows_of(found)] == rows_of(made)
         assert set(found.recordings.index) == set(made.recordings.index)
-
-
-@FILES
-@given(data=st.data())
-def test_textgrids(tmp_path_factory, data):
-    label = st.text("abc <>&é=", min_size=1, max_size=5)
-    made = data.draw(events(name=SAFE, label=label, seconds=st.integers(0, 10**6).map(lambda n: n / 1000)))
-    if not len(made.recordings):
-        return
-    lost, found = back(fresh(tmp_path_factory), made, "textgrid", "folder")
-    if all("unknown" in words for words in lost):
-        assert rows_of(found) == rows_of(made)
-        assert set(found.recordings.index) == set(made.recordings.index)
-        stated = made.recordings["length"].dropna()
-        assert (found.recordings["length"].loc[stated.index] == stated).all()
-
-
-@FILES
-@given(data=st.data())
-def test_elan_to_the_millisecond(tmp_path_factory, data):
-    label = st.text("abc<>&é=", min_size=1, max_size=5)
-    made = data.draw(
-        events(lengths=False, name=SAFE, label=label, seconds=st.integers(0, 10**6).map(lambda n: n / 1000))
-    )
-    if not len(made.recordings):
-        return
-    lost, found = back(fresh(tmp_path_factory), made, "elan", "folder")
-    assert lost == []
-    assert rows_of(found) == rows_of(made)
-    assert set(found.recordings.index) == set(made.recordings.index)
-
-
-def test_elan_says_that_it_rounds(tmp_path):
-    made = Events.from_frame(pd.DataFrame({"recording": ["a"], "onset": [0.12345], "offset": [1.0], "label": ["x"]}))
-    with pytest.warns(AssumptionWarning, match="millisecond"):
-        lost = write(made, tmp_path / "a.eaf")
-    assert "fractions of a millisecond of 1 event" in lost
-
-
-def test_nigens_knows_the_class_by_the_folder(tmp_path):
-    made = Events.from_frame(
-        pd.DataFrame({"recording": ["a.wav"] * 2, "onset": [0.1, 2.0], "offset": [1 / 3, 3.0], "label": ["dog"] * 2}),
-        recordings=["b.wav"],
-    )
-    assert write(made, tmp_path / "dog", "nigens") == []
-    found = read(tmp_path / "dog", "nigens")
-    assert rows_of(found) == rows_of(made)
-    assert set(found.recordings.index) == {"a.wav", "b.wav"}
 
 
 @st.composite
@@ -214,36 +163,17 @@ def test_answers_come_back(tmp_path_factory, name, data):
     assert set(found.recordings.index) == set(made.recordings.index)
 
 
-@pytest.mark.parametrize("name", ["fewshot", "clips-wide", "audioset", "dcase-weak"])
-def test_answers_in_smaller_formats_say_what_is_lost(tmp_path, name):
+def test_answers_in_smaller_formats_say_what_is_lost(tmp_path):
     frame = pd.DataFrame(
         {"recording": ["a", "a", "b"], "onset": [0.0, 3.0, 0.0], "offset": [3.0, 6.0, 3.0], "label": ["dog"] * 3,
          "present": [1.0, 0.0, 0.0], "annotator": ["ann"] * 3}
     )  # fmt: skip
     made = Answers.from_frame(frame)
     with pytest.warns(AssumptionWarning, match="annotator"):
-        write(made, tmp_path / "a.x", name)
-    found = read_answers(tmp_path / "a.x", name).to_frame()
-    if name == "dcase-weak":
-        assert found["recording"].tolist() == ["a_0.0_3.0"]
-        assert len(read_answers(tmp_path / "a.x", name).recordings) == 3
-    else:
-        assert found["present"].tolist() == [1.0, 0.0, 0.0]
-        assert found["onset"].tolist() == [0.0, 3.0, 0.0]
-
-
-def test_a_recording_without_answers_is_missed_in_a_table_of_segments(tmp_path):
-    frame = pd.DataFrame({"recording": ["a"], "onset": [0.0], "offset": [3.0], "label": ["dog"], "present": [1.0]})
-    made = Answers.from_frame(frame, recordings=["silent"])
-    assert write(made, tmp_path / "a.csv", "fewshot") == ["1 recording without answers"]
-
-
-def test_jams_without_a_confidence_are_json(tmp_path):
-    frame = pd.DataFrame({"recording": "a", "onset": [0.0, 2.0], "offset": [1.0, 3.0], "label": "x"})
-    path = tmp_path / "a.jams"
-    write(Events.from_frame(frame.assign(confidence=[0.5, np.nan]), recording_length=10), path, "jams")
-    text = json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert [each["confidence"] for each in text["annotations"][0]["data"]] == [0.5, None]
+        write(made, tmp_path / "a.x", "dcase-weak")
+    found = read_answers(tmp_path / "a.x", "dcase-weak")
+    assert found.to_frame()["recording"].tolist() == ["a_0.0_3.0"]
+    assert len(found.recordings) == 3
 
 
 def test_a_file_of_lengths_is_read_to_its_end(tmp_path):
@@ -260,17 +190,6 @@ def test_weak_labels_keep_commas_in_labels(tmp_path):
     found = read_answers(tmp_path / "a.tsv")
     assert found.labels == ["Dog", "Male speech, man speaking"]
     assert set(found.recordings.index) == {"a", "silent"}
-
-
-def test_audioset_weak_round_trip(tmp_path):
-    frame = pd.DataFrame(
-        {"recording": ["a_b_30000", "a_b_30000"], "onset": 0.0, "offset": 6.54, "label": ["/m/1", "/m/2"], "present": 1}
-    )
-    made = Answers.from_frame(frame, recordings=["c_0"], recording_length={"c_0": 10.0, "a_b_30000": 6.54})
-    assert write(made, tmp_path / "w.csv", "audioset-weak") == []
-    found = read_answers(tmp_path / "w.csv")
-    assert said(found) == said(made)
-    assert listed(found) == listed(made)
 
 
 def test_strong_events_as_weak_labels_lose_their_times(tmp_path):
@@ -340,6 +259,8 @@ def test_the_name_tells_the_format(tmp_path):
         write(made, tmp_path / "a.xyz", "ravn")
     with pytest.raises(InvalidInput, match="sonyc can be read and not written"):
         write(made, tmp_path / "a.xyz", "sonyc")
+    with pytest.raises(InvalidInput, match="jams can be read and not written"):
+        write(made, tmp_path / "a.jams", "jams")
     with pytest.raises(InvalidInput, match="there is no folder"):
         write(made, tmp_path / "no" / "a.csv")
 
@@ -360,30 +281,9 @@ def test_durations_of_plain_decimals_are_exact():
     assert (ending(onset, duration(onset, offset)) == offset).all()
 
 
-def test_jams_is_valid_for_its_own_library(tmp_path):
-    jams = pytest.importorskip("jams")
-    frame = pd.DataFrame({"recording": ["a"] * 2, "onset": [0.5, 2.0], "offset": [1.25, 3.0], "label": ["dog", "cat"]})
-    write(Events.from_frame(frame, recording_length=10), tmp_path / "a.jams")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        loaded = jams.load(str(tmp_path / "a.jams"), validate=True, strict=True)
-    assert [row.value for row in loaded.annotations[0].data] == ["dog", "cat"]
-
-
 def test_every_format_is_described():
     assert all(item.words for item in FORMATS.values())
     assert len({item.words for item in FORMATS.values()}) == len(FORMATS)
-
-
-@pytest.mark.parametrize("label", ["a\tb", "a;b;c;d;e;f", 'a"\tb', "a,b\nc"])
-def test_classes_of_fewshot_tables_may_hold_any_separator(tmp_path, label):
-    frame = pd.DataFrame({"recording": ["r"], "onset": [1.0], "offset": [2.0], "label": [label]})
-    assert write(Events.from_frame(frame), tmp_path / "a.csv", format="fewshot") == []
-    assert rows_of(read(tmp_path / "a.csv")) == [("r", 1.0, 2.0, label)]
-
-
-_FOLDERS = {"audacity", "nigens", "textgrid", "elan", "jams", "lab", "mne"}  # one recording a file
-_KNOWN = ("are unknown", "sample rates and channels")  # said of every file that wants what events do not have
 
 
 @pytest.mark.parametrize("name", [item.name for item in FORMATS.values() if item.write is not None])
@@ -393,13 +293,13 @@ def test_any_format_is_exact_or_says_what_is_lost(tmp_path_factory, name, data):
     made = data.draw(events(name=SAFE, lengths=data.draw(st.booleans()), annotator=data.draw(st.booleans())))
     if not len(made.recordings):
         return
-    path = fresh(tmp_path_factory) / ("folder" if name in _FOLDERS else "a.x")
+    path = fresh(tmp_path_factory) / ("folder" if name == "audacity" else "a.x")
     try:
         lost = write(made, path, name)
         found = read(path, name)
     except InvalidInput:  # a label or a segment that the format has no place for: said, and nothing is written
         return
-    if any(not any(word in words for word in _KNOWN) for words in lost):
+    if lost:
         return
     assert [row[:4] for row in rows_of(found)] == [row[:4] for row in rows_of(made)]
     assert set(found.recordings.index) == set(made.recordings.index)

@@ -23,7 +23,7 @@ from ..base.errors import InvalidInput, optional
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .formats import EMPTY, LENGTHS, Format, losses, per_recording, saving, texts_of
+from .formats import Format, saving
 from .plain import rows_of
 from .source import PARQUET, Source, quoted, refused
 from .table import ColumnTable, TextRows, column_values
@@ -206,64 +206,6 @@ def _rows(source: Source, found: list[tuple[str, str, Any]], length: float) -> T
     return rows.say(OWN, "the tiers" if by_tier else "the texts", f"tiers = {', '.join(dict.fromkeys(marks['tier']))}")
 
 
-def _layers(frame: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Tiers of intervals that do not overlap, one per class and more where a class overlaps itself."""
-    tiers: list[tuple[str, list[tuple[str, str, str]]]] = []
-    onset, offset, text = frame["onset"].tolist(), frame["offset"].tolist(), texts_of(frame, "label")
-    names = texts_of(frame, "tier") if "tier" in frame else text
-    for name in dict.fromkeys(names):
-        layers: list[list[int]] = []
-        for i in sorted((i for i, own in enumerate(names) if own == name), key=lambda i: (onset[i], offset[i])):
-            layer = next((layer for layer in layers if offset[layer[-1]] <= onset[i]), None)
-            if layer is None:
-                layers.append(layer := [])
-            layer.append(i)
-        for k, layer in enumerate(layers):
-            title = name if k == 0 else f"{name} ({k + 1})"
-            tiers.append((title, [(repr(onset[i]), repr(offset[i]), text[i]) for i in layer]))
-    return tiers
-
-
-def _clean(frame: pd.DataFrame, found: list[str]) -> pd.DataFrame:
-    label = frame["label"].str
-    blank, odd = label.strip() == "", label.contains(r'["\r\n\x00]|^\s|\s$', regex=True)
-    if blank.any():
-        told = f"{counted(int(blank.sum()), 'event')} without a label"
-        found.append(f"{told}: an interval without text means nothing there")
-    if odd.any():
-        found.append(f"quotes, line ends and outer spaces in {counted(int(odd.sum()), 'label')}")
-    clean = label.replace(r"[\r\n\x00]", " ", regex=True).str.replace('"', "'").str.strip()
-    return frame.assign(label=clean)[~blank]
-
-
-def write_textgrid(events: Events, path: Path) -> list[str]:
-    """One TextGrid per recording, one tier per class."""
-    lengths = events.recordings["length"]
-    found = losses(events, "label", EMPTY, LENGTHS, "tier", wants="TextGrid")
-
-    def text(frame: pd.DataFrame, name: str, lost: list[str]) -> Iterator[str]:
-        frame = _clean(frame, lost)
-        length = float(lengths[name])
-        total = repr(length if length == length else float(frame["offset"].max()) if len(frame) else 1.0)
-        tiers = _layers(frame) or [("events", [])]
-        yield f'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = {total}\n'
-        yield f"tiers? <exists>\nsize = {len(tiers)}\nitem []:\n"
-        for k, (title, entries) in enumerate(tiers, 1):
-            ends = ["0", *(end for _, end, _ in entries)]  # between intervals stand empty ones
-            gaps = [
-                (a, b, "") for a, b in zip(ends, [*(start for start, _, _ in entries), total]) if float(a) < float(b)
-            ]
-            filled = sorted([*entries, *gaps], key=lambda entry: float(entry[0]))
-            title = title.replace('"', "'").replace("\r", " ").replace("\n", " ")
-            yield f'    item [{k}]:\n        class = "IntervalTier"\n        name = "{title}"\n'
-            yield f"        xmin = 0\n        xmax = {total}\n        intervals: size = {len(filled)}\n"
-            for j, (start, end, label) in enumerate(filled, 1):
-                yield f"        intervals [{j}]:\n            xmin = {start}\n            xmax = {end}\n"
-                yield f'            text = "{label}"\n'
-
-    return per_recording(events, path, found, ending=".TextGrid", kind="TextGrid", text=text)
-
-
 def read_elan(source: Source) -> TextRows:
     """The annotations that are aligned with time."""
     if "<!ENTITY" in source.text or "<!DOCTYPE" in source.text:
@@ -280,37 +222,9 @@ def read_elan(source: Source) -> TextRows:
     return _rows(source, found, np.nan)
 
 
-def write_elan(events: Events, path: Path) -> list[str]:
-    """One ELAN file per recording, one tier per class; ELAN counts milliseconds."""
-    pympi = optional("pympi", extra="elan")
-    found = losses(events, "label", EMPTY, "tier")
-
-    def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        frame = _clean(frame, lost)
-        document = pympi.Elan.Eaf(author="weakly")
-        document.remove_tier("default")
-        rounded = 0
-        for title, entries in _layers(frame) or [("events", [])]:
-            document.add_tier(title)
-            for start, end, label in entries:
-                first, last = round(float(start) * 1000), round(float(end) * 1000)
-                rounded += first / 1000 != float(start) or last / 1000 != float(end)
-                document.add_annotation(title, first, max(last, first + 1), label)
-        if rounded:
-            lost.append(f"fractions of a millisecond of {counted(rounded, 'event')}")
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                document.to_file(f"{folder}/file.eaf")
-            except (ValueError, UnicodeError) as error:
-                raise InvalidInput(f"{path}: ELAN cannot hold these labels: {error}") from error
-            yield Path(folder, "file.eaf").read_text(encoding="utf-8")
-
-    return per_recording(events, path, found, ending=".eaf", kind="ELAN", text=text)
-
-
 TIERS = (
-    Format("textgrid", "TextGrid of Praat", lambda s: "TextGrid" in "".join(s.head[1:2]), read_textgrid, write_textgrid,
-           endings=(".textgrid",), mark="ootextfile"),
+    Format("textgrid", "TextGrid of Praat", lambda s: "TextGrid" in "".join(s.head[1:2]), read_textgrid,
+           mark="ootextfile"),
     Format("elan", "ELAN annotation document (needs the extra elan)",
-           lambda s: "<ANNOTATION_DOCUMENT" in s.text[:4096], read_elan, write_elan, endings=(".eaf",)),
+           lambda s: "<ANNOTATION_DOCUMENT" in s.text[:4096], read_elan),
 )  # fmt: skip

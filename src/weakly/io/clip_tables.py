@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.results import counted
 from ..model.answers import Answers
-from ..model.events import Events
-from .formats import Format, answer_losses, columns_of, delimited, exact, losses, save
+from .formats import Format, columns_of, delimited, exact, save
 from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
@@ -127,38 +125,6 @@ def read_fewshot(source: Source) -> TextRows:
     for name in ("seconds", "query", *(() if any(rows.data.get("annotator", ())) else ("annotator",))):
         rows.data.pop(name, None)
     return rows
-
-
-def _grid(answers: Answers, path: Path, *, names: Sequence[str], words: tuple[str, str, str, str]) -> list[str]:
-    """One row per segment, one column per class, in the words for present, absent, unsure and not asked."""
-    frame = answers.to_frame()
-    labels = [str(label) for label in frame["label"].drop_duplicates()]
-    said: dict[tuple[str, str, str], dict[str, str]] = {}
-    keys, twice = zip(*columns_of(frame, "recording", "onset", "offset")), 0
-    for key, label, value in zip(keys, frame["label"].tolist(), frame["present"].tolist()):
-        row = said.setdefault(key, {})
-        twice += label in row
-        row[label] = words[0] if value == 1 else words[1] if value == 0 else words[2]
-    columns = [list(column) for column in zip(*said)] if said else [[], [], []]
-    columns += [[row.get(label, words[3]) for row in said.values()] for label in labels]
-    save(path, delimited(columns, delimiter=",", names=[*names, *labels]))
-    found = answer_losses(answers)
-    if twice:
-        found.insert(0, f"{counted(twice, 'answer')} about a segment and label that another annotator also answered")
-    return found
-
-
-def write_fewshot(events: Events, path: Path) -> list[str]:
-    """Each event is a row, POS for its class and NEG for the others."""
-    frame = events.to_frame()
-    labels = [str(label) for label in frame["label"].drop_duplicates()]
-    columns = columns_of(frame, "recording", "onset", "offset")
-    columns += [["POS" if value == label else "NEG" for value in frame["label"]] for label in labels]
-    save(path, delimited(columns, delimiter=",", names=[*_FEWSHOT, *labels]))
-    found = losses(events, "label")
-    if any(label != label.strip() or label in ("", *_FEWSHOT) for label in labels):
-        found.append("labels that are empty, begin or end with a space, or are called like a column")
-    return found
 
 
 def read_sonyc(source: Source) -> TextRows:
@@ -282,8 +248,7 @@ def _chosen(value: Any) -> list[str]:
 READERS = (
     Format("fewshot", "few-shot bioacoustics table (Audiofilename, Starttime, Endtime, classes with POS/NEG/UNK)",
            lambda s: ({*map(str.lower, _FEWSHOT)} <= s.names and len(s.header) > 3) or bool(_FIRST.match(s.head[0])),
-           read_fewshot, write_fewshot, partial(_grid, names=_FEWSHOT, words=("POS", "NEG", "UNK", "UNK")),
-           mark="audiofilename"),
+           read_fewshot, mark="audiofilename"),
     Format("zooniverse", "Zooniverse classification export (annotations, subject_data)",
            frozenset(("classification_id", "annotations", "subject_data")), read_zooniverse),
     Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)",
@@ -298,5 +263,5 @@ READERS = (
            lambda s: bool(s.names & {*_QUERY} and s.names & {*_SAID}) and not suited(s.header, "recording"),
            read_by_query, mark="query"),
     Format("clips-wide", "clip table with one column of 0/1 per class (file, start_time, end_time, classes)",
-           sniff_wide, read_wide, None, partial(_grid, names=_TIMES, words=("1", "0", "", "")), mark="start_time"),
+           sniff_wide, read_wide, mark="start_time"),
 )  # fmt: skip

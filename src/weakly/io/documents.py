@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..base.results import counted
-from ..model.events import Events
-from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, Pairs, json_text, losses, per_recording, save_json, texts_of
+from .formats import JSON, Format
 from .source import Source, quoted
 from .table import NUMBERS, ColumnTable, TextRows
-from .times import duration, ending
+from .times import ending
 from .vocabulary import person_of
 
 COLUMNS = ("annotator", "confidence", "low_frequency", "high_frequency")
@@ -123,43 +120,6 @@ def read_jams(source: Source) -> TextRows:
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
 
 
-def write_jams(events: Events, path: Path) -> list[str]:
-    """One JAMS file per recording, in the namespace segment_open, one annotation per annotator."""
-    lengths = events.recordings["length"]
-    held = ("label", EMPTY, LENGTHS, "annotator", "confidence", "namespace")
-    found = losses(events, *held, wants="JAMS", sums=True)
-
-    def text(frame: pd.DataFrame, name: str, _: list[str]) -> Iterator[str]:
-        who = texts_of(frame, "annotator")
-        length = float(lengths[name])
-        length = length if length == length else float(frame["offset"].max()) if len(frame) else 0.0
-        annotations = []
-        for person in dict.fromkeys(who) or [""]:
-            rows = frame[[own == person for own in who]] if len(frame) else frame
-            spans = duration(rows["onset"], rows["offset"]).tolist()
-            score = rows["confidence"].tolist() if "confidence" in rows else [np.nan] * len(rows)
-            each = zip(rows["onset"].tolist(), spans, texts_of(rows, "label"), (None if c != c else c for c in score))
-            data = [dict(zip(("time", "duration", "value", "confidence"), row)) for row in each]
-            about = {"annotator": {"name": person} if person else {}, "curator": {"name": "", "email": ""}}
-            annotations.append({"namespace": "segment_open", "annotation_metadata": about, "data": data, "sandbox": {},
-                                "time": 0, "duration": length})  # fmt: skip
-        meta = {"title": name, "artist": "", "release": "", "duration": length, "identifiers": {"written_by": "weakly"},
-                "jams_version": "0.3.5"}  # fmt: skip
-        return json_text({"annotations": annotations, "file_metadata": meta, "sandbox": {}})
-
-    found = per_recording(events, path, found, ending=".jams", kind="JAMS", text=text)
-    return [words for words in found if "recording name" not in words]  # the title holds the name
-
-
-def by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
-    """Which rows of the columns are each recording's, and the columns with its rows side by side; "" what is not."""
-    code, known = pd.factorize(frame["recording"])
-    order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(known))).tolist()
-    columns = [frame[name].to_numpy()[order].tolist() if name in frame else [""] * len(frame) for name in names]
-    return {str(name): slice(a, b) for name, a, b in zip(known, [0, *ends], ends)}, columns
-
-
 def sniff_records(source: Source) -> bool:
     """A JSON list of flat objects, or such an object in each line."""
     if len(source.head) > 1 and all(line[:1] == "{" and line.rstrip()[-1:] == "}" for line in source.head):
@@ -252,63 +212,6 @@ def read_aoef(source: Source) -> TextRows:
     return ended(rows, lengths).say("path", "the first tag", "recording_length = duration")
 
 
-_SET, _USER, _RECORDING, _CLIP, _CLIP_NOTE, _SOUND, _NOTE = range(7)  # kinds of things with an identifier
-
-
-def write_aoef(events: Events, path: Path) -> list[str]:
-    """An annotation set: recordings, one clip each, sound events with a box or an interval, the label as a tag."""
-    frame, listing = events.to_frame(), events.recordings
-    held = ("label", EMPTY, LENGTHS, IDLE, "annotator", "low_frequency", "high_frequency")
-    found = losses(events, *held, wants="AOEF")
-
-    def key(kind: int, number_: int) -> str:
-        """An identifier for each thing of a kind, the same in every writing of the same events."""
-        return f"77656b6c-7900-4{kind:03x}-8000-{number_:012x}"
-
-    extents = events.extents
-    people = {person: i for i, person in enumerate(p for p in dict.fromkeys(texts_of(frame, "annotator")) if p)}
-    labels = {label: i for i, label in enumerate(dict.fromkeys(frame["label"]))}
-    place = {name: i for i, name in enumerate(listing.index)}
-    annotated = list(listing.index[listing["annotated"]])
-    low, high = ([float(text or "nan") for text in texts_of(frame, n)] for n in ("low_frequency", "high_frequency"))
-    mine, (rows,) = by_recording(frame.assign(row=np.arange(len(frame))), "row")
-
-    def sounds() -> Iterator[dict[str, Any]]:
-        spans = zip(frame["recording"], frame["onset"].tolist(), frame["offset"].tolist(), low, high)
-        for i, (name, a, b, f, g) in enumerate(spans):
-            kind, at = ("BoundingBox", [a, f, b, g]) if f == f and g == g else ("TimeInterval", [a, b])
-            geometry = {"type": kind, "coordinates": at}
-            yield {"uuid": key(_SOUND, i), "recording": key(_RECORDING, place[name]), "geometry": geometry}
-
-    def notes() -> Iterator[dict[str, Any]]:
-        for i, (label, who) in enumerate(zip(frame["label"], texts_of(frame, "annotator"))):
-            note = {"uuid": key(_NOTE, i), "sound_event": key(_SOUND, i), "tags": [labels[label]]}
-            yield note | {"created_by": key(_USER, people[who])} if who else note
-
-    data = {
-        "uuid": key(_SET, 0),
-        "collection_type": "annotation_set",
-        "users": [{"uuid": key(_USER, i), "name": person} for person, i in people.items()],
-        "tags": [{"id": i, "key": "event", "value": label} for label, i in labels.items()],
-        "recordings": (
-            {"uuid": key(_RECORDING, i), "path": n, "duration": float(extents[n]), "channels": 1, "samplerate": 48000}
-            for n, i in place.items()
-        ),
-        "clips": (
-            {"uuid": key(_CLIP, place[n]), "recording": key(_RECORDING, place[n]), "start_time": 0.0,
-             "end_time": float(extents[n])} for n in annotated
-        ),
-        "sound_events": sounds(),
-        "sound_event_annotations": notes(),
-        "clip_annotations": (
-            {"uuid": key(_CLIP_NOTE, place[n]), "clip": key(_CLIP, place[n]),
-             "sound_events": [key(_NOTE, i) for i in rows[mine.get(n, slice(0))]]} for n in annotated
-        ),
-    }  # fmt: skip
-    save_json({"version": "1.1.0", "created_on": "1970-01-01T00:00:00", "data": data}, path)
-    return [*found, "sample rates and channels, which AOEF wants: written as 48000 Hz and 1"]
-
-
 _SEGMENT = ("segment", "timestamp", "interval", "segments", "time")
 _START, _END = ("start", "onset", "start_time", "t_start", "begin"), ("end", "offset", "end_time", "t_end", "stop")
 _LABEL = ("label", "class", "category", "action", "sentence", "name", "label_name", "description")
@@ -396,39 +299,17 @@ def read_videos(source: Source) -> TextRows:
     return ended(rows, lengths).say("the videos' names", "label", "time = segment in seconds", told)
 
 
-def write_videos(events: Events, path: Path) -> list[str]:
-    """One entry per recording with its duration and its segments, as ActivityNet has them."""
-    frame, listing = events.to_frame(), events.recordings
-    found = losses(events, "label", EMPTY, LENGTHS, "confidence", "subset")
-    mine, columns = by_recording(frame, "onset", "offset", "label", "subset", "confidence")
-
-    def entries() -> Iterator[tuple[str, Any]]:
-        for name, length, done in zip(listing.index, listing["length"].tolist(), listing["annotated"]):
-            if not done:
-                continue
-            onset, offset, label, subset, score = (column[mine.get(name, slice(0))] for column in columns)
-            entry: dict[str, Any] = {} if length != length else {"duration": length}
-            entry["subset"] = subset[0] if subset else ""
-            items = [{"segment": [a, b], "label": c} for a, b, c in zip(onset, offset, label)]
-            for item, s in zip(items, score) if "confidence" in frame else ():
-                item |= {} if s != s else {"score": s}
-            yield name, entry | {"annotations": items}
-
-    save_json({"version": "weakly", "database": Pairs(entries())}, path)
-    return found
-
-
 DOCUMENTS = (
-    Format("jams", "JAMS (segment_open)", ('"annotations"', '"file_metadata"'), read_jams, write_jams,
-           endings=(".jams",), mark=JSON),
+    Format("jams", "JAMS (segment_open)", ('"annotations"', '"file_metadata"'), read_jams,
+           mark=JSON),
     Format("aoef", "AOEF, the exchange format of whombat and soundevent",
            lambda s: '"recordings"' in s.text and ('"sound_events"' in s.text or '"collection_type"' in s.text),
-           guarded("AOEF", read_aoef), write_aoef, endings=(".aoef", ".aoef.json"), mark=JSON),
+           guarded("AOEF", read_aoef), mark=JSON),
 )  # fmt: skip
 READERS = (
     Format("activitynet", "ActivityNet JSON and its cousins (THUMOS, MultiTHUMOS, Charades): videos with segments",
            lambda s: any(f'"{key}"' in s.text for key in (*_LISTS[:3], *_LISTS[4:], "segment")),
-           guarded("a list of videos", read_videos), write_videos, mark=r"^\s*\{"),
+           guarded("a list of videos", read_videos), mark=r"^\s*\{"),
     Format("records", "JSON list of objects, or one in each line, a row each", sniff_records,
            guarded("a list of objects", read_records), mark=JSON),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -251,11 +251,8 @@ def plain_fields(values: Sequence[str], losses: list[str], what: str, signs: Seq
 EMPTY, LENGTHS, IDLE = "@empty", "@lengths", "@idle"
 
 
-def losses(events: Events, *held: str, wants: str = "", sums: bool = False) -> list[str]:
-    """What a format that holds these columns, beside recordings and times, does not hold of the events, in words.
-
-    One that ``wants`` lengths, and so is called, gets the last offset for those not known; ``sums`` has no offsets.
-    """
+def losses(events: Events, *held: str, sums: bool = False) -> list[str]:
+    """What a format of these columns, recordings and times does not hold, in words; one of ``sums`` has no offsets."""
     found: list[str] = []
     frame, listing, silent = events.to_frame(), events.recordings, events.silent
     idle, known = int((~listing["annotated"]).sum()), int(listing["length"].notna().sum())
@@ -266,11 +263,7 @@ def losses(events: Events, *held: str, wants: str = "", sums: bool = False) -> l
     if known and LENGTHS not in held:
         found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
     found += _columns_gone(frame, [str(n) for n in frame.columns if n not in ("recording", "onset", "offset", *held)])
-    found += inexact(frame["onset"], frame["offset"]) if sums else []
-    if wants and known < len(listing):
-        n = counted(len(listing) - known, "recording")
-        found.append(f"that the lengths of {n} are unknown: {wants} wants one, so it is the last offset")
-    return found
+    return found + (inexact(frame["onset"], frame["offset"]) if sums else [])
 
 
 def _columns_gone(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
@@ -305,21 +298,15 @@ def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> 
     return [texts_of(frame, name) + more[name] for name in names]
 
 
-def with_length(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table of events with the column ``length``, the time from onset to offset."""
-    return frame.assign(length=duration(frame["onset"], frame["offset"]))
-
-
 def table_writer(
     titles: Mapping[str, str], *, delimiter: str, empty: bool = False
 ) -> Callable[[Events, Path], list[str]]:
-    """The writer of tables with these columns, title: column; ``length`` is the time from onset to offset."""
+    """The writer of tables with these columns, title: column."""
 
     def write_columns(events: Events, path: Path) -> list[str]:
-        frame = with_length(events.to_frame())
-        columns = columns_of(frame, *titles.values(), silent=events.silent if empty else ())
+        columns = columns_of(events.to_frame(), *titles.values(), silent=events.silent if empty else ())
         save(path, delimited(columns, delimiter=delimiter, names=list(titles)))
-        return losses(events, *titles.values(), *[EMPTY] * empty, sums="length" in titles.values())
+        return losses(events, *titles.values(), *[EMPTY] * empty)
 
     return write_columns
 
@@ -425,8 +412,8 @@ def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
 def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
     """Write events or answers to a file, whole or not at all; what comes back is what the format could not hold.
 
-    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity, NIGENS,
-    TextGrid, ELAN, JAMS) take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
+    The same list is given as one AssumptionWarning. Formats that hold one recording per file (Audacity)
+    take a folder, and Raven may. The format is told by the ending of the name (.tsv DCASE, .csv
     plain, .json Label Studio, ...) unless it is given. ``csv``, ``tsv`` and ``parquet`` hold all of any events.
 
     Examples
@@ -454,37 +441,6 @@ def write(events: Events | Answers, path: str | os.PathLike[str], format: str | 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def save_json(document: Any, path: Path) -> None:
-    """Write a document; what an iterator in it yields (items of a list, pairs of an object) is never held at once."""
-    save(path, json_text(document))
-
-
-def json_text(document: Any) -> Iterator[str]:
-    """The pieces of a document's text."""
-    return chain(_json(document), "\n")
-
-
-class Pairs(NamedTuple):
-    """Keys and values of an object of JSON that are made one by one."""
-
-    items: Iterator[tuple[str, Any]]
-
-
-def _json(value: Any) -> Iterator[str]:
-    if isinstance(value, Pairs):
-        items: Iterator[str] = (f"{_encode(key)}: {_encode(item)}" for key, item in value.items)
-    elif isinstance(value, Iterator):
-        items = map(_encode, value)
-    elif isinstance(value, dict) and any(isinstance(item, (Pairs, Iterator, dict)) for item in value.values()):
-        for k, (key, item) in enumerate(value.items()):
-            yield f"{', ' if k else '{'}{_encode(key)}: "
-            yield from _json(item)
-        yield "}"
-        return
-    else:
-        yield _encode(value)
-        return
-    yield "{" if isinstance(value, Pairs) else "["
-    for k, text in enumerate(items):
-        yield f",\n{text}" if k else text
-    yield "}" if isinstance(value, Pairs) else "]"
+def save_json(items: Iterable[Any], path: Path) -> None:
+    """Write a list of JSON, of which no more than some items are held at once."""
+    save(path, chain("[", ((",\n" if k else "") + _encode(item) for k, item in enumerate(items)), "]\n"))

@@ -18,11 +18,12 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+import pandas as pd
 
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from .documents import by_recording, number
+from .documents import number
 from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, answer_losses, losses, save_json, texts_of
 from .source import Source
 from .table import TextRows
@@ -236,6 +237,15 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
     return _REGIONS, _labels(value) if "start" in value else []
 
 
+def _by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
+    """Which rows of the columns are each recording's, and the columns with its rows side by side; "" what is not."""
+    code, known = pd.factorize(frame["recording"])
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(known))).tolist()
+    columns = [frame[name].to_numpy()[order].tolist() if name in frame else [""] * len(frame) for name in names]
+    return {str(name): slice(a, b) for name, a, b in zip(known, [0, *ends], ends)}, columns
+
+
 def write(events: Events, path: Path) -> list[str]:
     """One task per recording, one annotation per annotator, one region per event."""
     frame, listing = events.to_frame(), events.recordings
@@ -245,7 +255,7 @@ def write(events: Events, path: Path) -> list[str]:
     if unknown:
         found.append(f"the lengths of {counted(len(unknown), 'recording')} without events")
     people = frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")})
-    mine, columns = by_recording(people, "onset", "offset", "label", "annotator", "channel")
+    mine, columns = _by_recording(people, "onset", "offset", "label", "annotator", "channel")
 
     def tasks() -> Iterator[dict[str, Any]]:
         numbers = count(1)

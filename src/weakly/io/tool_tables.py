@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import EMPTY, Format, answer_losses, columns_of, delimited, losses, plain_fields, save, texts_of
+from .formats import EMPTY, Format, answer_losses, delimited, losses, plain_fields, save, texts_of
 from .plain import EXACT, Dialect, rows_of
-from .source import Source, column_of, quoted
+from .source import Source, column_of
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
 from .vocabulary import TIER, is_answers, is_number, is_vocabulary, normal, numbers, suited
@@ -95,15 +94,6 @@ def write_strong(events: Events, path: Path) -> list[str]:
     return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
-def write_list(events: Events, path: Path) -> list[str]:
-    """The list that sed_eval reads: no line of names, no empty recordings."""
-    found = losses(events, "label")
-    names, onset, offset, labels = columns_of(events.to_frame(), *_ROW)
-    names, labels = plain_fields(names, found, "recording name"), plain_fields(labels, found, "label")
-    save(path, delimited([names, onset, offset, labels], delimiter="\t"))
-    return found
-
-
 def sniff_weak(source: Source) -> bool:
     """The names filename and event_labels (or event_label), and no times."""
     listed = column_of(source.header, *_FILE) and column_of(source.header, "event_labels", "event_label")
@@ -170,18 +160,7 @@ def _present(frame: pd.DataFrame, names: Sequence[str], more: Sequence[str]) -> 
     return found
 
 
-_SEGMENT = re.compile(r"^(?![\s#])([^,]*)_(\d+)$", re.DOTALL)
 _STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
-
-
-def write_framed(answers: Answers, path: Path) -> list[str]:
-    """The official table with the column present."""
-    frame = answers.to_frame()
-    if frame["onset"].isna().any():
-        raise InvalidInput("audioset: the answers do not say where their segments are")
-    said = ["PRESENT" if v == 1 else "NOT_PRESENT" if v == 0 else "UNSURE" for v in frame["present"]]
-    save(path, delimited([*columns_of(frame, *_ROW), said], delimiter="\t", names=[*_STRONG, "present"]))
-    return answer_losses(answers)
 
 
 def sniff_videos(source: Source) -> bool:
@@ -215,45 +194,11 @@ def read_videos(source: Source) -> TextRows:
     return rows.checked().say("YTID_milliseconds", "positive_labels", "time = all of the clip")
 
 
-def write_videos(answers: Answers, path: Path) -> list[str]:
-    """The clips with their times in the video and their labels."""
-    frame, listing = answers.to_frame(), answers.recordings
-    found, absent = answer_losses(answers, EMPTY), int((frame["present"] != 1).sum())
-    if absent:
-        found.append(f"{counted(absent, 'answer')} 'absent' or 'unsure'")
-    names = list(dict.fromkeys([*frame["recording"], *listing.index]))
-    spans = frame[["recording", "onset", "offset"]].drop_duplicates().set_index("recording")
-    if spans.index.duplicated().any():
-        raise InvalidInput("audioset-weak: holds one segment per clip; there are recordings with several")
-    labels = _present(frame, frame["recording"].tolist(), names)
-    if any("," in label or '"' in label or label != label.strip() for some in labels.values() for label in some):
-        told = "separates labels by commas; there are labels that hold commas, quotes or spaces"
-        raise InvalidInput(f"audioset-weak: {told}")
-    lines = ["# Segments csv\n", f"# num_segs={len(names)}\n", "# YTID, start_seconds, end_seconds, positive_labels\n"]
-    for name in names:
-        match = _SEGMENT.match(name)
-        if match is None:
-            raise InvalidInput(f"audioset-weak: recordings must be called id_milliseconds, got {quoted(name)}")
-        first, length = spans.loc[name] if name in spans.index else (0.0, np.nan)
-        length = float(listing["length"].get(name, np.nan) if length != length else length)
-        if length != length or first > 0:
-            told = f"the recording {quoted(name)} needs a segment that is all of it, and a length"
-            raise InvalidInput(f"audioset-weak: {told}")
-        start = int(match[2]) / 1000
-        end = start + length
-        if round(end - start, 9) != length:
-            found.append("fractions of a nanosecond")
-        lines.append(f'{match[1]}, {start!r}, {end!r}, "{",".join(labels[name])}"\n')
-    save(path, lines)
-    return list(dict.fromkeys(found))
-
-
 AUDIOSET = (
     Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
-           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), EXACT),
-           formats.table_writer(dict(zip(_STRONG, _ROW)), delimiter="\t"), write_framed),
+           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), EXACT)),
     Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
-           read_videos, None, write_videos),
+           read_videos),
 )  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
@@ -263,8 +208,7 @@ READERS = (
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
            partial(read_weak, titles=_NAMES)),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",
-           lambda s: _shape(s) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn"), read_strong, write_list,
-           endings=(".ann",)),
+           lambda s: _shape(s) in ("tnnt", "tnnn", "ttnnt", "ttnnn", "tnn"), read_strong),
 )  # fmt: skip
 
 
@@ -411,14 +355,6 @@ def read_detections(source: Source) -> TextRows:
     return rows
 
 
-def write_detections(events: Events, path: Path) -> list[str]:
-    """Offsets, durations and matches."""
-    titles = {"INDIR": "", "FOLDER": "", "IN FILE": "recording", "OFFSET": "onset", "DURATION": "length",
-              "TOP1MATCH": "label"}  # fmt: skip
-    found = formats.table_writer(titles, delimiter=",")(events, path)
-    return [*found, "events with an empty label"] if "" in events.labels else found
-
-
 RAVEN = (
     Format("raven", "Raven selection table, also BirdNET's", sniff_raven, read_raven, write_raven,
            endings=(".selections.txt", ".selection.table.txt")),
@@ -426,6 +362,5 @@ RAVEN = (
 _MATCHES = {"top1match", "auto id", "manual id"}
 DETECTIONS = (
     Format("kaleidoscope", "Kaleidoscope CSV (IN FILE, OFFSET, DURATION, TOP1MATCH)",
-           lambda s: {"in file", "offset", "duration"} <= s.names and bool(_MATCHES & s.names), read_detections,
-           write_detections),
+           lambda s: {"in file", "offset", "duration"} <= s.names and bool(_MATCHES & s.names), read_detections),
 )  # fmt: skip

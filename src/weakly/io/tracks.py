@@ -21,10 +21,10 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import EMPTY, UNDERSCORES, Format, columns_of, losses, per_recording, plain_fields, texts_of
+from .formats import EMPTY, UNDERSCORES, Format, columns_of, losses, per_recording, plain_fields
 from .source import Source, quoted
 from .table import ColumnTable, TextRows
-from .times import ending
+from .times import duration, ending
 from .vocabulary import CLEAR, UNREADABLE, answer_of, is_number, numbers
 
 _ENDING = (r"\.BirdNET\.results\.txt$", r"\.audacity\.txt$", r"\.labels\.txt$", r"\.txt$", r"\.lab$")
@@ -156,14 +156,9 @@ def split_answer(text: str, label: str | None = None) -> tuple[str, str, str]:
     return query, rest, ""
 
 
-def _spans_of(frame: pd.DataFrame, lost: list[str], *more: str) -> Iterator[tuple[str, ...]]:
-    """Onset, offset and label of each row, and more columns; what labels cannot hold is reported."""
-    onset, offset, labels, *others = columns_of(frame, "onset", "offset", "label", *more)
-    return zip(onset, offset, plain_fields(labels, lost, "label"), *others)
-
-
 def _track(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-    for start, end, label, low, high in _spans_of(frame, lost, "low_frequency", "high_frequency"):
+    onset, offset, labels, *band = columns_of(frame, "onset", "offset", "label", "low_frequency", "high_frequency")
+    for start, end, label, low, high in zip(onset, offset, plain_fields(labels, lost, "label"), *band):
         yield f"{start}\t{end}\t{label}\n" + (f"\\\t{low}\t{high}\n" if low and high else "")
 
 
@@ -220,18 +215,6 @@ def read_spans(source: Source, *, spaced: bool) -> TextRows:
     return rows.checked().say(OWN, "the words" if spaced else "the third field", f"time in {unit}", told)
 
 
-def write_lab(events: Events, path: Path) -> list[str]:
-    """One file of starts, ends and words per recording."""
-
-    def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        for start, end, label in _spans_of(frame, lost):
-            yield f"{start} {end} {' '.join(label.split()) or 'event'}\n"
-        if any(label != " ".join(label.split()) or not label for label in texts_of(frame, "label")):
-            lost.append("outer and double spaces of labels, and labels without a word")
-
-    return per_recording(events, path, losses(events, "label", EMPTY), ending=".lab", kind="lab", text=text)
-
-
 def sniff_pairs(source: Source) -> bool:
     """Rows of two numbers, the second an end: most are greater, and a number or a pitch beside each time is none."""
     rows = [_fields(line) for line in source.head]
@@ -263,20 +246,6 @@ def read_pairs(source: Source) -> TextRows:
     source.own = ""  # the same name in two folders is one recording with two classes
     rows.reading = f"recording = {OWN} (1), label = the folder's name {label!r}, time in seconds"
     return rows
-
-
-def write_pairs(events: Events, path: Path) -> list[str]:
-    """One file of starts and ends per recording."""
-
-    def text(frame: pd.DataFrame, *_: Any) -> Iterator[str]:
-        return (f"{start} {end}\n" for start, end, _ in _spans_of(frame, []))
-
-    found = losses(events, EMPTY)
-    if events.labels == [(path if formats.is_folder(path) or not path.suffix else path.parent).resolve().name]:
-        found = [words for words in found if words != "the column label"]
-    elif len(events.labels) > 1:
-        found.append(f"which of {counted(len(events.labels), 'label')} an event has")
-    return per_recording(events, path, found, ending=".txt", kind="NIGENS", text=text)
 
 
 def first_is_label(source: Source, names: Sequence[str], *, told: bool) -> bool:
@@ -336,22 +305,24 @@ def read_rttm(source: Source) -> TextRows:
     return rows.checked().say("the second word", "the speaker", "time in seconds")
 
 
-def _write_words(events: Events, path: Path, found: list[str], line: str, *names: str) -> list[str]:
-    """A line of words per event, of these columns; words cannot hold spaces, so these become underscores."""
-    columns = columns_of(formats.with_length(events.to_frame()), *names)
-    for k, name in enumerate(names):
-        if name in ("recording", "label"):
-            columns[k] = plain_fields(columns[k], found, name, UNDERSCORES)
-    found += ["empty labels, written as <NA>"] * ("label" in names and "" in events.labels)
-    formats.save(path, (line % tuple(word or "<NA>" for word in row) for row in zip(*columns)))
-    return found
-
-
 def write_rttm(events: Events, path: Path) -> list[str]:
-    """One line per event."""
-    line = "SPEAKER %s 1 %s %s <NA> <NA> %s %s <NA>\n"
-    found = losses(events, "label", "confidence", sums=True)
-    return _write_words(events, path, found, line, "recording", "onset", "length", "label", "confidence")
+    """One line of words per event; words cannot hold spaces, so these become underscores."""
+    frame, found = events.to_frame(), losses(events, "label", "confidence", sums=True)
+    names, *times, labels, score = columns_of(
+        frame.assign(length=duration(frame["onset"], frame["offset"])),
+        "recording",
+        "onset",
+        "length",
+        "label",
+        "confidence",
+    )
+    names, labels = (
+        plain_fields(*each, UNDERSCORES) for each in ((names, found, "recording"), (labels, found, "label"))
+    )
+    found += ["empty labels, written as <NA>"] * ("" in events.labels)
+    rows = ([word or "<NA>" for word in row] for row in zip(names, *times, labels, score))
+    formats.save(path, ("SPEAKER {} 1 {} {} <NA> <NA> {} {} <NA>\n".format(*row) for row in rows))
+    return found
 
 
 def sniff_uem(source: Source) -> bool:
@@ -371,12 +342,6 @@ def read_uem(source: Source) -> TextRows:
     return rows
 
 
-def write_uem(events: Events, path: Path) -> list[str]:
-    """One line per event, whatever its class."""
-    found = losses(events, *["label"] * (events.labels in ([], ["examined"])))
-    return _write_words(events, path, found, "%s 1 %s %s\n", "recording", "onset", "offset")
-
-
 def read_mne(source: Source) -> TextRows:
     """Onset, duration and description of each line; those without a duration are points."""
     names = ("onset", "duration", "description")
@@ -386,26 +351,11 @@ def read_mne(source: Source) -> TextRows:
     return rows.say(OWN, "description", "time = onset + duration in seconds")
 
 
-def write_mne(events: Events, path: Path) -> list[str]:
-    """One file per recording: a line of names, then onset, duration, description."""
-
-    def text(frame: pd.DataFrame, _: str, lost: list[str]) -> Iterator[str]:
-        yield "# MNE-Annotations\n# onset, duration, description\n"
-        for onset, _, label, length in _spans_of(formats.with_length(frame), lost, "length"):
-            yield f"{onset},{length},{label}\n"
-        if any(label != label.strip() for label in texts_of(frame, "label")):
-            lost.append("spaces around labels")
-
-    lost = losses(events, "label", EMPTY, sums=True)
-    return per_recording(events, path, lost, ending=".txt", kind="MNE text", text=text)
-
-
 READERS = (
     Format("rttm", "RTTM (SPEAKER file 1 onset duration ... label)", _TURN, read_rttm, write_rttm,
            endings=(".rttm",)),
-    Format("uem", "UEM, the stretches that were examined (file 1 start end)", sniff_uem, read_uem, write_uem,
-           endings=(".uem",)),
-    Format("mne", "MNE annotations as text (onset, duration, description)", (), read_mne, write_mne,
+    Format("uem", "UEM, the stretches that were examined (file 1 start end)", sniff_uem, read_uem),
+    Format("mne", "MNE annotations as text (onset, duration, description)", (), read_mne,
            mark=r"^\s*# mne-annotations"),
 )  # fmt: skip
 TRACKS = (
@@ -413,10 +363,10 @@ TRACKS = (
            write_answers, endings=(".txt",)),
     Format("lab", "label file (start end label, separated by spaces; HTK's units too)",
            re.compile(rf"{NUMBER}(?<= ){NUMBER}(?<= )[^\t]+"),
-           partial(read_spans, spaced=True), write_lab, endings=(".lab",)),
+           partial(read_spans, spaced=True)),
     Format("thumos", "list of videos (name start end; the class is the file's name, or stands behind ##)", _LISTED,
            read_listed),
-    Format("nigens", "NIGENS text (start end; the class is the folder)", sniff_pairs, read_pairs, write_pairs),
+    Format("nigens", "NIGENS text (start end; the class is the folder)", sniff_pairs, read_pairs),
     Format("triples", "start, end, label without a line of names, by commas", sniff_triples,
            partial(read_spans, spaced=False)),
 )  # fmt: skip
