@@ -15,7 +15,6 @@ from weakly.studies.audit.agreement import (
     cohen_kappa,
     dawid_skene,
     krippendorff_alpha,
-    majority,
     votes_needed,
 )
 from weakly.studies.audit.responses import effort
@@ -228,26 +227,6 @@ def test_dawid_skene_is_crowd_kits(seed):
         assert workers.loc[name, "sensitivity"] == pytest.approx(theirs.errors_.loc[(name, 1.0), 1.0], abs=1e-9)
     right = (ours.labels["present"].to_numpy() == truth[ours.labels["recording"].str[4:].astype(int)]).mean()
     assert right > 0.75
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_majority_is_crowd_kits(seed):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from crowdkit.aggregation import MajorityVote
-
-        frame, _ = crowd(seed)
-        theirs = MajorityVote().fit_predict(crowd_kit(frame))
-    ours = majority(wk.Answers.from_frame(frame)).set_index("recording")
-    assert (ours["present"] == theirs.reindex(ours.index)).all()
-    assert (ours["n_answers"] == 3).all()
-
-
-def test_a_tie_is_nobodys_majority_and_the_unsure_do_not_vote():
-    frame = pd.DataFrame({"recording": "x", "label": "dog", "present": [1, 0, np.nan], "annotator": list("abc")})
-    table = majority(wk.Answers.from_frame(frame))
-    assert np.isnan(table["present"][0])
-    assert table["n_answers"][0] == 2
 
 
 def test_seconds_per_query_survive_a_lunch_break():

@@ -304,7 +304,7 @@ def test_answers_alone_are_judged_by_each_other():
     assert found.quality is None
     assert found.agreement.by_label["n_annotators"][0] == 3
     assert found.aggregated.annotators.set_index("annotator").loc["cleo", "sensitivity"] < 0.8
-    assert len(found.majority) == 10 * 20
+    assert len(found.aggregated.labels) == 10 * 20
 
 
 # Who was asked what --------------------------------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def test_answers_of_somebody_who_found_nothing_enter_the_table():
     table = np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]])
     theirs = krippendorff.alpha(reliability_data=table, level_of_measurement="nominal")
     assert found.agreement.by_label["alpha"][0] == pytest.approx(theirs, abs=1e-12)
-    assert len(found.majority) == 8
+    assert len(found.aggregated.labels) == 8
 
 
 def test_a_law_that_varies_is_not_taken_for_lapses():

@@ -256,26 +256,6 @@ def _of_pairs(units: _Units) -> list[dict[str, Any]]:
     return rows
 
 
-def majority(answers: Answers) -> pd.DataFrame:
-    """One row per segment and class: the share of present answers, how many there were, and what most of them say.
-
-    ``present`` is NaN for a tie; unsure answers do not vote.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"recording": "x", "label": "dog", "present": [1, 1, 0], "annotator": list("abc")})
-    >>> majority(Answers.from_frame(frame))[["present", "n_answers"]].values.tolist()
-    [[1.0, 3.0]]
-    """
-    frame = answers.to_frame()
-    frame = frame[frame["present"].notna()]
-    groups = frame.groupby(_SEGMENT, dropna=False, sort=False)["present"]
-    table = groups.agg(["mean", "size"]).reset_index().rename(columns={"mean": "share_present", "size": "n_answers"})
-    share = table["share_present"]
-    table["present"] = np.where(share == 0.5, np.nan, (share > 0.5).astype(np.float64))
-    return table
-
-
 @dataclass(frozen=True)
 class DawidSkene:
     """What Dawid and Skene's model makes of the answers.

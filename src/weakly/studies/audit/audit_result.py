@@ -48,7 +48,7 @@ class Audit(Result):
     and, if not, the ``reason``; the law comes first. ``estimates`` holds the same objects by (class, annotator);
     ``curves`` P(present) over event seconds and event fraction; ``rules`` the clip rules that fit; ``votes`` how right
     labels become with more votes. ``quality``, ``ceiling``, ``agreement`` (answers), ``annotation_agreement`` (strong
-    annotations), ``aggregated`` (Dawid-Skene), ``majority``, ``effort`` and ``strong`` (a summary) are the other parts;
+    annotations), ``aggregated`` (Dawid-Skene), ``effort`` and ``strong`` (a summary) are the other parts;
     ``detectors`` tells how well each explains the answers, where scores were given; ``fit`` says whether
     the answers look like the law at all. ``findings`` says it in words.
     """
@@ -63,7 +63,6 @@ class Audit(Result):
     ceiling: Ceiling | None
     agreement: Agreement | None
     annotation_agreement: Agreement | None
-    majority: pd.DataFrame | None
     aggregated: DawidSkene | None
     votes: pd.DataFrame | None
     effort: Effort | None
@@ -257,7 +256,7 @@ def _parts(audit: Audit) -> list[tuple[str, str, Any, Any]]:
         if (result := getattr(audit, name)) is not None:
             parts.append((name, title, result.by_label, None))
             parts.append((f"{name}_pairs", f"{title}, pairs", result.by_pair, None))
-    parts += [("votes", "How many votes are enough", audit.votes, None), ("majority", "", audit.majority, None)]
+    parts.append(("votes", "How many votes are enough", audit.votes, None))
     if audit.aggregated is not None:
         parts.append(("annotators", "Annotators", audit.aggregated.annotators, None))
         parts.append(("aggregated", "", audit.aggregated.labels, None))

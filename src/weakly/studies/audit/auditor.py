@@ -28,7 +28,7 @@ from ...posterior.criterion import (
     estimate_criterion,
     unknown,
 )
-from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, majority, votes_needed
+from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, votes_needed
 from .audit_result import Audit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
 from .quality import ceiling, quality
@@ -344,7 +344,7 @@ def _crowd(
     said: Answers | None, recording_length: float | None, looked: Examined | None, unlisted: str | None
 ) -> dict[str, Any]:
     """What several annotators' answers allow: agreement, aggregation, and the time that they took."""
-    parts: dict[str, Any] = dict.fromkeys(("agreement", "majority", "aggregated", "votes", "effort"))
+    parts: dict[str, Any] = dict.fromkeys(("agreement", "aggregated", "votes", "effort"))
     if said is None:
         return parts
     frame = said.to_frame()
@@ -361,7 +361,6 @@ def _crowd(
         said = Answers(frame, said.recordings)
     if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
         parts["agreement"] = answer_agreement(said)
-        parts["majority"] = majority(said)
         parts["aggregated"] = dawid_skene(said)
         spent = parts["effort"].seconds_per_query if parts["effort"] is not None else float("nan")
         parts["votes"] = votes_needed(parts["aggregated"], seconds=spent)
