@@ -264,7 +264,7 @@ def altered_row(path, chance):
 
 
 def labelled(folder):
-    """Campaigns of ``weakly label`` by several methods, with answers, calibration items and a measurement."""
+    """Campaigns of ``weakly label`` by several methods, with answers and a measurement."""
     from weakly.io.soundscape import soundscape
 
     sounds = folder / "sounds"
