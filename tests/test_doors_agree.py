@@ -809,3 +809,20 @@ def test_lists_are_columns_or_refused():
     answers = pd.DataFrame({"recording": ["a"], "onset": 0.0, "offset": 3.0, "label": "owl", "present": 1})
     with pytest.raises(wk.InvalidInput, match="the same guesses and lapses"):
         wk.infer(answers, event_length=1.0, annotator=[0.4, Annotator(guess_rate=0.1)])
+
+
+@pytest.mark.parametrize("text", ["1.5", "0.5,1,2", "0.5-2", "2±0.4", "gamma:2,scale=0.5"])
+def test_event_lengths_are_read_from_text_at_every_door(text):
+    """What people write of lengths on the command line is read by every function that takes a length."""
+    law = wk.Lengths.parse(text)
+    asked = {"segment_length": 1.3, "presence_criterion": 0.5}
+    assert theory.wrong_time(event_length=text, **asked) == theory.wrong_time(event_length=law, **asked)
+    best = [wk.optimal_segment_length(event_length=each, presence_criterion=0.5) for each in (text, law)]
+    assert best[0] == best[1]
+    drawn = [
+        wk.simulate(each, n_events=1, recording_length=20, n_recordings=20, rng=1, **asked).to_frame()
+        for each in (text, law)
+    ]
+    assert drawn[0].equals(drawn[1])
+    plans = [wk.plan(each, presence_criterion=0.5, recording_length=20, methods=["fixed"]).rows for each in (text, law)]
+    assert [row.wrong_time for row in plans[0]] == [row.wrong_time for row in plans[1]]

@@ -154,9 +154,12 @@ class Lengths:
 
     @classmethod
     def of(cls, value: Any) -> Lengths:
-        """The value as a law of lengths: a law stays, a number is fixed, numbers are a sample, events give theirs."""
+        """The value as a law of lengths: a law stays, a number is fixed, numbers are a sample, events give theirs, and
+        text is read as :meth:`parse` does."""
         if isinstance(value, Lengths):
             return value
+        if isinstance(value, str):
+            return cls.parse(value)
         if hasattr(value, "lengths"):
             return cls.sample(value.lengths)
         if hasattr(value, "cdf") and hasattr(value, "ppf"):

@@ -239,7 +239,8 @@ def simulate(
 
     Parameters
     ----------
-    event_length : the law of event lengths in seconds: a :class:`Lengths`, a number, a sample, a frozen scipy law.
+    event_length : the law of event lengths in seconds: a :class:`Lengths`, a number, a sample, a frozen scipy law, or
+        text such as ``2-20`` or ``gamma:0.8,loc=0.5``.
     n_events : events per recording before merging, M: a whole number, or a frozen scipy law of whole numbers; the mean
         count where ``placement`` is ``"poisson"``.
     recording_length : T in seconds.

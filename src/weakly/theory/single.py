@@ -184,8 +184,8 @@ def asked(
 
 
 def lengths_or_numbers(event_length: LengthLike) -> Lengths | Floats:
-    """The argument as a law of lengths, if it is one, else as checked numbers."""
-    if isinstance(event_length, Lengths) or hasattr(event_length, "lengths") or hasattr(event_length, "ppf"):
+    """The argument as a law of lengths, if it is one or text, else as checked numbers."""
+    if isinstance(event_length, Lengths | str) or hasattr(event_length, "lengths") or hasattr(event_length, "ppf"):
         return Lengths.of(event_length)
     return np.asarray(check("event_length", event_length), dtype=np.float64)
 

@@ -264,8 +264,6 @@ def _law(event_length: Any, label: str, known: Mapping[str, float]) -> Lengths |
                 f"event_length has no entry for {label!r}; there are {', '.join(map(str, event_length))}"
             )
         event_length = event_length[label]
-    if isinstance(event_length, str):
-        return Lengths.parse(event_length)
     return None if event_length is None else Lengths.of(event_length)
 
 

@@ -246,8 +246,7 @@ def work(
     for name, value in (("label", label), ("family", family), ("examined", examined)):
         if value is not None:
             raise InvalidInput(f"{name} needs pilot annotations, got event lengths")
-    lengths = Lengths.parse(given) if isinstance(given, str) else Lengths.of(given)
-    return _of_lengths(lengths, brief, criteria, cost), None
+    return _of_lengths(Lengths.of(given), brief, criteria, cost), None
 
 
 def _of_lengths(lengths: Lengths, brief: WorkSpec, criteria: AnswerModels, cost: Cost) -> LabelingProblem:
