@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_tasks import choices_agree
-from scipy import stats
+from plan_tasks import choices_agree, parts_of, recordings_of, screened
 from typer.testing import CliRunner
 
 import weakly as wk
 from weakly.cli import app
 from weakly.methods import ByHand, Fixed, MethodOutcome, Nothing, Screening
 from weakly.methods.base import SimulatedAnnotator
+from weakly.methods.model import R
 from weakly.model.intervals import fixed_segments
 from weakly.model.lengths import Lengths
 from weakly.studies.plan.decision import choose
@@ -122,25 +122,39 @@ class TestByHand:
         assert row.event_recall == pytest.approx(1 - missed)
         assert row.hours == pytest.approx((2400 + 15 * row.n_marks) / 3600)
 
-    def test_screening_is_what_a_simulation_gives(self):
-        """Of events anywhere in long recordings: what is screened out is lost, the rest is marked."""
-        law, width, n, length = stats.uniform(0.5, 3.5), 4.0, 4000, 60.0
-        made = wk.plan("0.5-4", rule="seconds:2.5", recording_length=length, methods="fixed", cost=wk.Cost())
-        row = Screening(segment_length=width).expected(made.task)
-        rng = np.random.default_rng(7)
-        person = SimulatedAnnotator(rule="seconds:2.5")
-        segments = fixed_segments(recording_length=length, segment_length=width)
-        wrong, lost, work = [], [], []
-        for d in law.rvs(n, random_state=rng):
-            start = rng.uniform(0, length - d)
-            event = np.array([[start, start + d]])
-            present = person(event, segments)
-            found = present.any()
-            wrong.append(marked(event, length, rng)[0] if found else d)
-            lost.append(not found)
-            work.append(length + 3 * len(segments) + found * (width * (present.sum() + 2) + 15))
-        for ours, theirs in ((row.wrong_time, wrong), (1 - row.event_recall, lost), (3600 * row.hours, work)):
-            assert abs(ours - np.mean(theirs)) < 4 * np.std(theirs) / np.sqrt(n)
+    @pytest.mark.parametrize(
+        ("given", "who", "recording_length", "n_events", "width"),
+        [
+            ("0.5-4", {"rule": "seconds:2.5"}, 60.0, 1, 4.0),  # long recordings, one event
+            ("0.5-4", {}, 50.0, 14, 4.0),  # runs meet, the last segment is cut, who answers slips
+            (3.0, {"annotator": wk.Annotator(presence_criterion=0.5, guess_rate=0.2)}, 31.0, 0.5, 2.0),
+            ("2-20", {"presence_criterion": [0.2, 0.6]}, 30.0, 1, 30.0),  # a segment as long as the recording
+            ("classes", {"annotator": wk.Annotator(guess_rate=0.1, lapse_rate=0.2)}, 60.0, None, 7.0),
+        ],
+    )  # fmt: skip
+    def test_screening_is_what_a_simulation_gives(self, given, who, recording_length, n_events, width):
+        """Answers by a loop that shares nothing: present segments and those beside them are heard again, once."""
+        kw = {**who, "recording_length": recording_length, "n_events": n_events}
+        if given == "classes":
+            given, kw = events(np.random.default_rng(3), n=25), who
+        task = wk.plan(given, methods="fixed", **kw).task
+        way, rng, known = Screening(segment_length=width), np.random.default_rng(8), n_events is None
+        units = recordings_of(given, kw, rng, 800) * (30 if known else 1)
+        people, missed = parts_of(kw, way)
+        seen = np.array([
+            sum(weight * np.array(screened(width, *unit, rule, person, missed, rng)) for weight, person, rule in people)
+            for unit in units
+        ])  # fmt: skip
+        if known:  # only the answers vary
+            seen = seen.reshape(30, -1, seen.shape[1]).mean(axis=1)
+        mean, error = seen.mean(axis=0), seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
+        row, made = way.expected(task), way.sums(task)
+        work = (made.heard, made.answers, made.ticks, made.reviewed, made.marks)
+        ours = np.array([row.wrong_time * task.model.count, float(made.raw[:, R["n_found"]].sum()), *work])
+        assert (np.abs(ours / task.model.count - mean) <= 4 * error + 1e-9 * mean).all(), (
+            ours / task.model.count,
+            mean,
+        )
 
     def test_screening_pays_only_where_screeners_are_cheaper(self):
         same = wk.plan(1.0, recording_length=600, methods="fixed,by_hand,screening", cost=wk.Cost(per_hour=20))

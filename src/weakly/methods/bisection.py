@@ -33,13 +33,13 @@ from ..base.errors import InvalidInput
 from ..base.results import seconds
 from ..base.symbols import check
 from ..engine.scoring import measure
-from ..model.annotator import TIE
+from ..model.annotator import TIE, PresenceRule
 from ..model.answer_model import AnswerModels
 from ..model.intervals import Edge, EventArrays, Intervals, Placement
 from ..theory.costs import optimal_start_level
 from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
 from .fixed import Fixed
-from .model import B, Floats, Model, R, SingleEventModel, Sums
+from .model import B, Floats, Ints, Model, R, SingleEventModel, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome
@@ -262,7 +262,7 @@ def expected_queries(
     timelines: EventArrays, leaf: float, depth: int, criteria: AnswerModels, *, labels: bool = True
 ) -> Floats:
     """The same, faster, for monotone answers: the labels of the leaves, if asked for, and what is asked by counting."""
-    parts, d = criteria.parts(), np.diff(timelines.bounds)
+    parts, lengths = criteria.parts(), timelines.lengths
     out = np.zeros((len(timelines), depth + 1, len(FIELDS)))
     if labels:
         rules = [rule for _, rule, _, _ in parts]
@@ -272,9 +272,32 @@ def expected_queries(
         mixed = np.einsum("rck,c->rk", raw[:, :, _LABELS], [weight for weight, *_ in parts])
         out[:, :, : len(_LABELS)] = mixed[:, None]
     for weight, rule, _, _ in parts:
-        need = rule.required_overlap(event_length=d, segment_length=leaf * 2.0 ** np.arange(depth + 1))
-        _count(timelines.bounds, timelines.starts, timelines.lengths, leaf, need, weight, out)
+        nodes = np.maximum(1, np.ceil(lengths / leaf * (1 - NEAR))).astype(np.int64)
+        asked, heard, whole = np.zeros(len(nodes)), np.zeros(len(nodes)), np.minimum(nodes * leaf, lengths)
+        for j in range(depth + 1):
+            if j > 0:  # the children of those that notice an event; of an only child nobody is asked twice
+                width, most, nodes = leaf * 2.0**j, nodes // 2 - 1, (nodes + 1) // 2
+                first, last, line = noticing(timelines, rule, width, nodes)
+                last = np.minimum(last, most[line])
+                first, last, line = (each[first <= last] for each in (first, last, line))
+                seconds = np.minimum((last + 1) * width, lengths[line]) - first * width
+                asked += np.bincount(line, 2.0 * (last - first + 1), len(nodes))
+                heard += np.bincount(line, seconds, len(nodes))
+            out[:, j, _QUERIES] += weight * (nodes + asked)
+            out[:, j, _LISTENED] += weight * (whole + heard)
     return out
+
+
+def noticing(timelines: EventArrays, rule: PresenceRule, width: float, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+    """The first and last of every stretch of segments in which an event satisfies the rule, and its recording."""
+    line = timelines.owner
+    need = rule.required_overlap(event_length=np.diff(timelines.bounds)[:, 0], segment_length=width)
+    first, last = _ranges(timelines.bounds, need, width, nodes[line])
+    some = first <= last
+    first, last, line = first[some], last[some], line[some]
+    first[1:] += (line[1:] == line[:-1]) & (first[1:] == last[:-1])  # events are in order, and may share a segment
+    some = first <= last
+    return first[some], last[some], line[some]
 
 
 #: The first leaf of a segment, and how many leaves it holds.
@@ -321,29 +344,6 @@ class _Tree:
             for first, count in nodes:
                 value[first : first + count] = mark
         return Labels(self.bounds([(first, 1) for first in range(self.n_leaves)]), value)
-
-
-@kernel
-def _count(bounds: Any, starts: Any, lengths: Any, leaf: float, need: Any, weight: float, out: Any) -> None:
-    """Add queries and seconds heard where answers are certain: all nodes of the starting level, and below it those
-    whose parent notices an event. Events are in order, so that a node counts once if it is beyond the last."""
-    for r in range(lengths.shape[0]):
-        length, width = lengths[r], leaf
-        nodes = max(1, int(np.ceil(length / leaf * (1 - NEAR))))
-        asked, heard, whole = 0.0, 0.0, min(nodes * leaf, length)
-        for j in range(out.shape[1]):
-            if j > 0:
-                last = nodes // 2 - 1  # the last node with two children: of an only child nobody is asked twice
-                nodes, width, done = (nodes + 1) // 2, 2 * width, -1
-                for e in range(starts[r], starts[r + 1]):
-                    lo, hi = _range(bounds[e, 0], bounds[e, 1], need[e, j], width, nodes)
-                    lo, hi = max(lo, done + 1), min(hi, last)
-                    if hi >= lo:
-                        asked += 2.0 * (hi - lo + 1)
-                        heard += min((hi + 1) * width, length) - lo * width
-                        done = hi
-            out[r, j, _QUERIES] += weight * (nodes + asked)
-            out[r, j, _LISTENED] += weight * (whole + heard)
 
 
 @kernel
@@ -475,6 +475,14 @@ def _leaves(
         value[i, 2] = 0.0 if near else p * width
         value[i, 3], value[i, 4] = 1.0, width
     return n
+
+
+@kernel
+def _ranges(bounds: Any, need: Any, width: float, nodes: Any) -> tuple[Any, Any]:
+    first, last = np.empty(nodes.shape[0], np.int64), np.empty(nodes.shape[0], np.int64)
+    for e in range(nodes.shape[0]):
+        first[e], last[e] = _range(bounds[e, 0], bounds[e, 1], need[e], width, nodes[e])
+    return first, last
 
 
 @kernel

@@ -1,5 +1,4 @@
-r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere; and the
-score of labels that were made.
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
 
 Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
 is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
@@ -10,7 +9,7 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -21,18 +20,16 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..base.parallel import checkpoint
-from ..base.results import METRICS
 from ..engine.scoring import measure
-from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
+from ..engine.tally import EXPOSURE, SCORES
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.cost import Cost
 from ..model.intervals import EventArrays, Placement
 from ..model.lengths import Lengths
-from .base import Labels, Outcome
 from .fixed import Placed
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 R = {name: k for k, name in enumerate(SCORES)}
 B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
@@ -156,7 +153,7 @@ class RecordingModel:
         return cls(full, _silent(widths), weight, some, quiet, lengths, tuple(timelines), described, drawn)
 
     @cached_property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """Where each class begins among the recordings with events, and the end."""
         return np.concatenate(([0], np.cumsum(self.has_events.sum(axis=1))))
 
@@ -211,11 +208,19 @@ class RecordingModel:
         raw, base = (np.concatenate(each) for each in zip(*parts))
         return Measured(raw, base, self.weight)
 
-    def per_event(self, design: Placed, criteria: AnswerModels) -> Measured:
-        """The same with every event alone in its recording."""
+    def per_event(self, design: Placed, criteria: AnswerModels) -> tuple[Measured, Ints]:
+        """The same with every event alone in its recording, and where the events of each class begin and end."""
         owner = self.full.owner
         alone = EventArrays(self.full.bounds, np.arange(len(owner) + 1), self.full.lengths[owner])
-        return Measured(*_mixed(alone, design, criteria), self.weight[owner])
+        return Measured(*_mixed(alone, design, criteria), self.weight[owner]), self.full.starts[self.first]
+
+    def placed(self, width: float, rule: PresenceRule) -> tuple[EventArrays, Ints, Floats, Floats, Any]:
+        """Where events lie on segments of this width: timelines, the recording of each, the lengths of all recordings,
+        how often each counts, and how many segments far from events were left out of it."""
+        if len(self.labels) == 1:
+            lengths = np.concatenate((self.full.lengths, self.silent.lengths))
+            return self.full, np.arange(len(self.full)), lengths, self.weight, 0.0
+        return self.full, np.nonzero(self.has_events)[1], self.lengths, np.ones(len(self.lengths)), 0.0
 
     def draft(self, events: float) -> RecordingModel:
         """Itself, or, of so many events in all classes, so few that many ways can be tried on them."""
@@ -257,7 +262,7 @@ class RecordingModel:
         return np.asarray(np.column_stack(made) + silent[:, None] * silence)
 
 
-def _some(timelines: EventArrays, kept: NDArray[np.int64]) -> EventArrays:
+def _some(timelines: EventArrays, kept: Ints) -> EventArrays:
     """Some of the recordings, in order."""
     counts = timelines.counts[kept]
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -327,9 +332,18 @@ class SingleEventModel:
             shares = np.append(self.share * shares, 1 - self.share)
         return Measured(raw, base, shares)
 
-    def per_event(self, design: Placed, criteria: AnswerModels) -> Measured:
-        """The same: every event is alone."""
-        return self.measure(design, criteria)
+    def per_event(self, design: Placed, criteria: AnswerModels) -> tuple[Measured, Ints]:
+        """The same: every event is alone, and of one class."""
+        made = self.measure(design, criteria)
+        return made, np.array([0, len(made.weight)])
+
+    def placed(self, width: float, rule: PresenceRule) -> tuple[EventArrays, Ints, Floats, Floats, Any]:
+        """Where events lie on segments of this width: timelines, the recording of each, the lengths of all recordings,
+        how often each counts, and how many segments far from events were left out of it."""
+        line, shares, first, weight, removed = _placed_events(self, width, width, AnswerModels.of(rule=rule))
+        times = self.share * np.repeat(shares, np.diff(first, append=len(line))) * weight[:, 0]
+        lengths, times = np.append(line.lengths, self.longest), np.append(times, 1 - self.share)
+        return line, np.arange(len(line)), lengths, times, np.append(removed[:, 0], 0.0)
 
     def draft(self, events: float) -> SingleEventModel:
         """Itself, or with so few lengths that many ways can be tried on them."""
@@ -364,7 +378,7 @@ def binned(values: Floats, shares: Floats, most: int) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=1)  # windows that differ in their votes come one after the other
 def _placed_events(
     model: SingleEventModel, width: float, hop: float, criteria: AnswerModels
-) -> tuple[EventArrays, Floats, NDArray[np.int64], Floats, Floats]:
+) -> tuple[EventArrays, Floats, Ints, Floats, Floats]:
     """The one event wherever its measures differ: recordings, the share of each event length, the first recording of
     each, and per recording (in a column) its weight and how many hops were taken out of it."""
     splits = [width] if criteria.is_continuous else [width, *(width / np.clip(criteria.range, 1e-9, 1.0))]
@@ -444,53 +458,3 @@ def some_recordings(model: Model, n: int) -> EventArrays:
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
     return EventArrays.of([events[k] for k in picked], lengths[picked])
-
-
-def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRule | None = None) -> Tally:
-    """The tally of labels against the true events; time without an answer counts as absent.
-
-    An event is found if a present segment *that was heard* satisfies the rule on it, also where the labels are cut
-    more finely than the segments (overlapping windows).
-    """
-    sure = [~np.isnan(one.present) for one in labels]
-    result = of_labels(
-        timelines,
-        [one.segments[known] for one, known in zip(labels, sure)],
-        [one.present[known] for one, known in zip(labels, sure)],
-        rule=rule,
-    )
-    if all(one.noticed is None for one in labels):
-        return result
-    heard = [one.segments[one.present == 1] if one.noticed is None else one.noticed for one in labels]
-    found = of_labels(timelines, heard, [np.ones(len(one)) for one in heard], rule=rule)
-    result.sums[..., R["n_found"]] = found.sums[..., R["n_found"]]
-    result.products[..., -2:] = found.products[..., -2:]  # the squares that go with it
-    return result
-
-
-def score(
-    outcomes: Sequence[Outcome], *, presence_criterion: float | str | None = None,
-    rule: PresenceRule | str | None = None, cost: Any = None,
-) -> dict[str, float]:  # fmt: skip
-    """The words of results for the outcomes of one method: accuracies, recalls, wrong time, queries, seconds, cost.
-
-    Examples
-    --------
-    >>> from weakly.methods import Oracle, Recording, SimulatedAnnotator, run
-    >>> one = Recording("a", 10.0, events=np.array([[2.0, 3.0]]))
-    >>> row = score([run(Oracle(), one, SimulatedAnnotator(0.5))], presence_criterion=0.5)
-    >>> row["wrong_time"], row["event_recall"], row["n_queries"]
-    (0.0, 1.0, 3)
-    """
-    given = rule is not None or presence_criterion is not None
-    chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule if given else None
-    timelines = EventArrays.of([one.recording.events for one in outcomes], [one.recording.length for one in outcomes])
-    result = tally([one.labels for one in outcomes], timelines, rule=chosen)
-    values = result.metrics()
-    row = {word: float(values[word].item()) for name in METRICS for word in (name, f"{name}_se")}
-    row["n_queries"] = sum(one.n_queries for one in outcomes)
-    row["listened"] = sum(one.listened for one in outcomes)
-    row["cost"] = float((cost or Cost()).of(listened=row["listened"], n_queries=row["n_queries"]))
-    row["n_recordings"] = len(outcomes)
-    row["n_events"] = float(result.n_events.item())
-    return row
