@@ -1,23 +1,39 @@
 """Campaigns asked as a whole, by strangers' listeners: what is stated against what is true, and ways at equal work.
 
-python -m benchmarks.campaigns target 100         wrong_time<=1: how often the truth is above the target
-python -m benchmarks.campaigns scenes 10          every scene by every listener: stated over true, recall, answers
-python -m benchmarks.campaigns ways 6             information, fixed, bisection and by hand, by work
-python -m benchmarks.campaigns batches 10         rounds of 1, 5 and 20 queries at 60 answers
+python -m benchmarks.campaigns OUT.jsonl ways:2 target:4 scenes:2 batches:6 classes:1 waits:1
+
+Each part is run for so many campaigns (of every listener, where there are several), in this order; every campaign is a
+line of the file at once, and one that is there is not run again, so that a run that was stopped goes on. Without parts
+the tables of what the file holds are printed. Campaigns are numbered from 0; ``FIRST=100`` in the environment begins
+elsewhere.
 """
 
+import json
+import os
+import resource
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+import time
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 
 from weakly.methods import Bisection, Fixed, Outcome, Recording, run, score
 from weakly.methods.base import AnswerHistory
-from weakly.methods.information import Information
+from weakly.methods.change_point import ChangePoint
+from weakly.methods.information import Information, asked_together
+from weakly.model.cost import Cost
+from weakly.model.intervals import Features
 
 _EMPTY = np.empty((0, 2))
-SECONDS_PER_ANSWER = 3.0
+PRICE = Cost()
+AT = (0, 5, 10, 20, 30, 40, 50, 60, 80, 100)  # answers per recording at which ways are compared
+CLASSES = 10
+
+
+def work(heard, answers, ticks=0):
+    """Seconds of work by weakly's own prices."""
+    return heard + PRICE.seconds_per_answer * answers + PRICE.seconds_per_tick * ticks
 
 
 def mixed_lengths(rng, n):
@@ -35,7 +51,7 @@ def timeline(rng, name, length, lengths, gap=0.3):
     return Recording(name, length, events=np.column_stack((starts, starts + lengths))[: len(lengths)])
 
 
-def mixed(k, n=3, length=30.0):
+def mixed(k, n=2, length=30.0):
     """A few recordings of half a minute with lengths that mix."""
     rng = np.random.default_rng([31, k])
     return [timeline(rng, f"m{i}", length, mixed_lengths(rng, rng.poisson(3))) for i in range(n)]
@@ -65,7 +81,8 @@ def busy_hour(k):
     return [timeline(rng, "hour", 3600.0, mixed_lengths(rng, 200))]
 
 
-SCENES = {"mixed": (mixed, 180), "long": (long_event, 120), "empty": (empty, 60), "few": (few_hold_all, 200)}
+WORLDS = {"mixed lengths": (mixed, 120), "150 s in 5 minutes": (long_event, 90), "an empty minute": (empty, 60),
+          "20 recordings, 2 hold all": (few_hold_all, 60), "200 events in an hour": (busy_hour, 100)}  # fmt: skip
 
 
 class Listener:
@@ -99,10 +116,12 @@ LISTENERS = {
 }
 
 
-def asked_whole(recordings, listener, method, most):
-    """The histories of a campaign in the order of its queue, until nothing is asked or so many answers are given."""
+def asked_whole(recordings, listener, method, most, seen=lambda n, known: None):
+    """The histories of a campaign in the order of its queue, until nothing is asked or so many answers are given; what
+    ``seen`` is told after each round."""
     known = {one.name: (one, AnswerHistory()) for one in recordings}
     n = 0
+    seen(n, known)
     while n < most:
         step = next(iter(method.among(dict(known)).queue(known, 1)), None)
         if step is None:
@@ -110,111 +129,242 @@ def asked_whole(recordings, listener, method, most):
         one, segments = step
         known[one.name] = (one, known[one.name][1].add(segments, listener(one.events, segments)))
         n += len(segments)
+        seen(n, known)
     return known
 
 
 def measured(known, method):
-    """Answers, seconds heard, true and stated wrong seconds of all, events found, and recordings that were asked."""
+    """Answers, seconds heard, true and stated wrong seconds of each recording, share of events found, alarms."""
     method = method.among(known)
     outcomes = [Outcome(one, method.labels(one, asked), asked) for one, asked in known.values()]
-    stated = [method.outlook(one, asked)["wrong_time"] for one, asked in known.values()]
+    states = [
+        [method.state(one, asked, part) for part in method.stretches(one, asked)] for one, asked in known.values()
+    ]
     row = score(outcomes, presence_criterion=0.5)
-    each = [score([outcome])["wrong_time"] for outcome in outcomes]
-    return {"answers": row["n_queries"], "heard": row["listened"], "wrong": sum(each), "stated": sum(stated),
-            "found": row["event_recall"], "touched": sum(len(asked) > 0 for _, asked in known.values()),
-            "each": list(zip(each, stated))}  # fmt: skip
+    return {"answers": row["n_queries"], "heard": row["listened"], "found": row["event_recall"],
+            "wrong": [score([outcome])["wrong_time"] for outcome in outcomes],
+            "stated": [sum(now["wrong_time"] for now in each) for each in states],
+            "alarm": [max(now["surprise"] for now in each) for each in states],
+            "touched": sum(len(asked) > 0 for _, asked in known.values())}  # fmt: skip
 
 
-def campaign(scene, who, k, most=None, **how):
-    """One campaign, measured."""
-    make, usual = SCENES[scene]
-    method = Information(signal=False, **how)
-    known = asked_whole(make(k), Listener([35, k], **LISTENERS[who]), method, most or usual)
+def ways(who, k):
+    """Information after so many answers, and every other way: work and wrong seconds per recording, events found."""
+    recordings, method, n = mixed(k), Information(signal=False), 2
+    rows = []
+
+    def seen(answers, known):
+        if answers in [n * at for at in AT]:
+            row = measured(known, method)
+            rows.append(("information", work(row["heard"], row["answers"]) / n, np.mean(row["wrong"]), row["found"]))
+
+    asked_whole(recordings, Listener([35, k], **LISTENERS[who]), method, n * AT[-1], seen)
+    slips = {"guess_rate": 0.05, "lapse_rate": 0.05}
+    others = {f"fixed {w:g} s": Fixed(w) for w in (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)}
+    others |= {f"halving to {w:g} s": Bisection(segment_length=w, start=1) for w in (0.3, 0.5, 1.0)}
+    others |= {f"halving to {w:g} s, told of slips": Bisection(segment_length=w, start=1, **slips) for w in (0.5, 1.0)}
+    others |= {f"{count} change points, {kind}": (ChangePoint(n_queries=count), jump)
+               for count in (7, 15) for kind, jump in (("clean", 6.0), ("in noise", 0.5))}  # fmt: skip
+    for name, other in others.items():
+        other, jump = other if isinstance(other, tuple) else (other, None)
+        listener = Listener([36, k], **LISTENERS[who])
+        held = (
+            recordings if jump is None else [with_features(one, jump, [39, k, i]) for i, one in enumerate(recordings)]
+        )
+        row = score([run(other, one, listener) for one in held], presence_criterion=0.5)
+        rows.append((name, work(row["listened"], row["n_queries"]) / n, row["wrong_time"], row["event_recall"]))
+    rows.append(("by hand", *drawn(recordings, LISTENERS[who].get("slips", 0.0), [37, k])))
+    return {"rows": rows}
+
+
+def with_features(one, jump, seed):
+    """The recording with eight features that are noise, and louder by so many standard deviations in an event."""
+    at, rng = np.arange(0, one.length, 0.05) + 0.025, np.random.default_rng(seed)
+    active = ((at[:, None] > one.events[:, 0]) & (at[:, None] < one.events[:, 1])).any(axis=1)
+    values = rng.normal(size=(len(at), 8)) + jump * active[:, None]
+    return Recording(one.name, one.length, events=one.events, features=Features(at, values.astype(np.float32)))
+
+
+def drawn(recordings, missed, seed):
+    """Work and wrong seconds per recording by hand, and events found: edges off by a tenth of a second, some missed."""
+    rng, rows = np.random.default_rng(seed), []
+    for one in recordings:
+        length = np.diff(one.events).ravel()
+        seen = rng.random(len(length)) >= missed
+        off = np.abs(rng.normal(size=(2, len(length)))).sum(axis=0) * np.minimum(0.1, 0.2 * length)
+        rows.append((one.length + PRICE.seconds_per_event * seen.sum(), np.where(seen, off, length).sum(),
+                     seen.sum(), len(seen)))  # fmt: skip
+    rows = np.array(rows, dtype=float)
+    return rows[:, 0].mean(), rows[:, 1].mean(), rows[:, 2].sum() / max(1.0, rows[:, 3].sum())
+
+
+def target(who, k):
+    """A campaign that may stop at one wrong second per recording."""
+    method = Information(signal=False, wrong_time=1.0)
+    known = asked_whole(mixed(1000 + k), Listener([40, k], **LISTENERS[who]), method, 600)
     return measured(known, method)
 
 
-def _target(k):
-    who = list(LISTENERS)[k % len(LISTENERS)]
-    return who, campaign("mixed", who, k, most=600, wrong_time=1.0)
+def scene(make, most, who, k):
+    """A campaign of a named world."""
+    method = Information(signal=False)
+    return measured(asked_whole(make(k), Listener([41, k], **LISTENERS[who]), method, most), method)
 
 
-def target(n, pool):
-    """How often the truth of a recording, and of a campaign on average, is above the target of one second."""
-    rows = list(pool.map(_target, range(n)))
-    for who in LISTENERS:
-        mine = [row for name, row in rows if name == who]
-        wrong = np.array([row["wrong"] / len(row["each"]) for row in mine])
-        single = np.array([true for row in mine for true, _ in row["each"]])
-        print(f"{who}: {len(mine)} campaigns, {np.mean([row['answers'] for row in mine]):.0f} answers, mean wrong "
-              f"{wrong.mean():.2f} s, above 1 s: {(wrong > 1).mean():.0%} of campaigns, {(single > 1).mean():.0%} of "
-              f"recordings; stated {np.mean([row['stated'] / len(row['each']) for row in mine]):.2f}")  # fmt: skip
-    every = np.array([row["wrong"] / len(row["each"]) for _, row in rows])
-    print(f"all: above the target {(every > 1).mean():.0%} of {n}")
-
-
-def scenes(n, pool):
-    """Stated over true by scene and listener."""
-    for scene in SCENES:
-        for who in LISTENERS:
-            rows = list(pool.map(partial(campaign, scene, who), range(n)))
-            true, stated = (np.mean([row[word] for row in rows]) for word in ("wrong", "stated"))
-            pairs = np.array([pair for row in rows for pair in row["each"]])
-            low = (pairs[:, 1] < 0.5 * pairs[:, 0]) & (pairs[:, 0] > 0.2)
-            print(f"{scene}, {who}: answers {np.mean([row['answers'] for row in rows]):.0f}, heard "
-                  f"{np.mean([row['heard'] for row in rows]):.0f} s, wrong {true:.2f} s, stated {stated:.2f}, found "
-                  f"{np.nanmean([row['found'] for row in rows]) if scene != 'empty' else 1:.0%}, stated below half of "
-                  f"true in {low.mean():.0%} of recordings, recordings asked "
-                  f"{np.mean([row['touched'] for row in rows]):.1f}", flush=True)  # fmt: skip
-
-
-def ways(n, pool):
-    """Wrong seconds per recording at about the work of information, by way and listener."""
-    for who in LISTENERS:
-        lines = [row for rows in pool.map(partial(_ways, who), range(n)) for row in rows]
-        for name in dict.fromkeys(name for name, *_ in lines):
-            work, wrong, found = np.mean([row for each, *row in lines if each == name], axis=0)
-            print(f"{who}: {name}: work {work:.0f} s per recording, wrong {wrong:.2f} s, found {found:.0%}", flush=True)
-
-
-def _ways(who, k):
-    recordings = mixed(k)
-    n = len(recordings)
-    rows = []
-    for share in (40, 90, 180):
-        row = campaign("mixed", who, k, most=share)
-        work = (row["heard"] + SECONDS_PER_ANSWER * row["answers"]) / n
-        rows.append((f"information, {share} answers", work, row["wrong"] / n, row["found"]))
-    others = {f"fixed {w:g} s": Fixed(w) for w in (0.3, 0.5, 1.0, 2.0, 3.0)}
-    others |= {f"halving to {w:g} s": Bisection(segment_length=w, start=1) for w in (0.3, 0.5, 1.0)}
-    slips = {"guess_rate": 0.05, "lapse_rate": 0.05}
-    others |= {f"halving to {w:g} s, told of slips": Bisection(segment_length=w, start=1, **slips) for w in (0.5, 1.0)}
-    for name, method in others.items():
-        listener = Listener([36, k], **LISTENERS[who])
-        row = score([run(method, one, listener) for one in recordings], presence_criterion=0.5)
-        work = (row["listened"] + SECONDS_PER_ANSWER * row["n_queries"]) / n
-        rows.append((name, work, row["wrong_time"], row["event_recall"]))
-    rng = np.random.default_rng([37, k])
-    wrong = np.mean([2 * np.abs(rng.normal(0, 0.1, len(one.events))).sum() for one in recordings])
-    rows.append(("by hand (15 s an event, marks off by .1 s)",
-                 np.mean([one.length + 15 * len(one.events) for one in recordings]), wrong, 1.0))  # fmt: skip
-    return rows
-
-
-def batches(n, pool):
-    """Wrong seconds after 60 answers about one recording, in rounds."""
-    for size in (1, 5, 20):
-        rows = list(pool.map(partial(_batch, size), range(n)))
-        print(f"rounds of {size}: wrong {np.mean(rows):.2f} s (se {np.std(rows) / np.sqrt(n):.2f})", flush=True)
-
-
-def _batch(size, k):
-    one, method, asked = mixed(k, 1)[0], Information(signal=False, batch=size), AnswerHistory()
+def batches(size, k):
+    """Wrong seconds after 60 answers about one recording, in rounds of so many."""
+    one, method, asked = mixed(2000 + k, 1)[0], Information(signal=False, batch=int(size)), AnswerHistory()
     listener = Listener([38, k], slips=0.03)
     while len(asked) < 60 and len(segments := method.next(one, asked)):
         asked = asked.add(segments, listener(one.events, segments))
-    return score([Outcome(one, method.labels(one, asked), asked)])["wrong_time"]
+    return {"wrong": score([Outcome(one, method.labels(one, asked), asked)])["wrong_time"], "answers": len(asked)}
+
+
+def classes(count, k):
+    """Work and wrong seconds per class of classes that are ticked together, over answers."""
+    sounding = [mixed(3000 + 100 * k + c, 1)[0] for c in range(int(count))]
+    listener, method = Listener([42, k], slips=0.03), Information(signal=False)
+    each = {c: {"a": (Recording("a", 30.0, events=one.events), AnswerHistory())} for c, one in enumerate(sounding)}
+    rows, heard, ticks = [], 0.0, 0
+    for n in range(1, 91):
+        how = {c: method.among(campaign) for c, campaign in each.items()}
+        places = asked_together(how, each, 1)
+        if not places:
+            break
+        segment = np.array([places[0][1:]])
+        heard += float(segment[0, 1] - segment[0, 0])
+        for c, campaign in each.items():
+            one, asked = campaign["a"]
+            answer = listener(one.events, segment)
+            ticks += int(answer.sum()) if len(each) > 1 else 0
+            each[c] = {"a": (one, asked.add(segment, answer))}
+        if n % 10 == 0:
+            wrong = [sum(measured(campaign, method)["wrong"]) for campaign in each.values()]
+            rows.append((n, work(heard, n, ticks), float(np.mean(wrong))))
+    return {"rows": rows}
+
+
+def waits(world, k):
+    """CPU seconds of opening a campaign and of each next query, and the most memory that was used."""
+    if world == "1,000 recordings":
+        each = [np.random.default_rng([43, i]) for i in range(1000)]
+        recordings = [timeline(rng, f"w{i}", 30.0, mixed_lengths(rng, i % 3)) for i, rng in enumerate(each)]
+    else:
+        recordings = busy_hour(k)
+    Information(signal=False).next(Recording("first", 5.0), AnswerHistory(np.array([[0.0, 2.0]]), np.ones(1)))
+    clock = [time.process_time()]
+    asked_whole(recordings, Listener([44, k], slips=0.03), Information(signal=False), 100,
+                lambda n, known: clock.append(time.process_time()))  # fmt: skip
+    spent = np.diff(clock)[1:]  # the first is nothing yet
+    return {"open": float(spent[0]), "p95": float(np.quantile(spent[1:], 0.95)), "most": float(spent[1:].max()),
+            "n": len(spent), "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}  # fmt: skip
+
+
+def parts():
+    """Every study by name: a list of its variants and the function that makes one campaign of a variant."""
+    from functools import partial
+
+    yield "ways", {who: partial(ways, who) for who in LISTENERS}
+    yield "target", {who: partial(target, who) for who in LISTENERS}
+    worlds = {f"{name}, {who}": partial(scene, make, most, who) for name, (make, most) in WORLDS.items()
+              for who in ("half, never errs", "half, 3 % slips")}  # fmt: skip
+    yield "scenes", worlds
+    yield "batches", {str(size): partial(batches, size) for size in (1, 5, 20)}
+    yield "classes", {str(count): partial(classes, count) for count in (1, CLASSES)}
+    yield "waits", {world: partial(waits, world) for world in ("an hour", "1,000 recordings")}
+
+
+def mean(values):
+    """A mean with its standard error, as text."""
+    values = np.asarray(values, dtype=float)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{values.mean():.2f} ± {error:.2f}"
+
+
+def at_work(rows, seconds):
+    """The wrong seconds of information at this work, linear between its rows; those of the last one beyond it."""
+    known = [(x, wrong) for name, x, wrong, _ in rows if name == "information"]
+    return float(np.interp(seconds, *zip(*known)))
+
+
+def table_of_ways(campaigns):
+    """Each way beside information at the same work of the same campaign: mean difference with its standard error."""
+    yield "| listener | way | work | wrong s | found | information at that work | difference |"
+    yield "|---" * 7 + "|"
+    for who, rows in campaigns.items():
+        names = dict.fromkeys(name for one in rows for name, *_ in one["rows"] if name != "information")
+        beside = {name: [(row, at_work(one["rows"], row[1])) for one in rows for row in one["rows"] if row[0] == name]
+                  for name in names}  # fmt: skip
+        fixed = [name for name in names if name.startswith("fixed")]
+        best = min(fixed, key=lambda name: np.mean([row[2] - other for row, other in beside[name]]))
+        for name in names:
+            mine = beside[name]
+            x, wrong, found = np.nanmean([row[1:] for row, _ in mine], axis=0)
+            ours = [other for _, other in mine]
+            apart = mean([row[2] - other for row, other in mine])
+            shown = f"{name} (its best)" if name == best else name
+            yield f"| {who} | {shown} | {x:.0f} | {wrong:.2f} | {found:.0%} | {np.mean(ours):.2f} | {apart} |"
+        last = [[row for row in one["rows"] if row[0] == "information"][-1] for one in rows]
+        x, wrong, found = np.nanmean([row[1:] for row in last], axis=0)
+        yield f"| {who} | information, at the end ({len(rows)} campaigns) | {x:.0f} | {wrong:.2f} | {found:.0%} | | |"
+
+
+def table_of_campaigns(campaigns):
+    """What is stated against what is true, and what was spent."""
+    heads = "world or listener", "campaigns", "answers", "work", "wrong s", "found", "stated / true", "low, no alarm"
+    yield f"| {' | '.join((*heads, 'over 1 s'))} |"
+    yield "|---" * 9 + "|"
+    for name, rows in campaigns.items():
+        pairs = [
+            (true, said, alarm) for one in rows for true, said, alarm in zip(one["wrong"], one["stated"], one["alarm"])
+        ]
+        true, said, alarm = np.array(pairs).T
+        low = (said < 0.5 * true) & (true > 0.2)
+        each = [np.mean(one["wrong"]) for one in rows]
+        spent = [work(one["heard"], one["answers"]) for one in rows]
+        found = [one["found"] for one in rows if one["found"] is not None and np.isfinite(one["found"])]
+        over = f"{np.sum(np.array(each) > 1)} of {len(each)}"
+        yield (f"| {name} | {len(rows)} | {np.mean([one['answers'] for one in rows]):.0f} | {np.mean(spent):.0f} | "
+               f"{mean(each)} | {np.mean(found) if found else 1:.0%} | {said.sum() / max(true.sum(), 1e-9):.2f} | "
+               f"{(low & (alarm < 3)).sum()} of {len(low)} | {over} |")  # fmt: skip
+
+
+def tables(held):
+    """All tables as lines of Markdown."""
+    yield from table_of_ways(held["ways"])
+    for study in ("target", "scenes"):
+        yield from ("", *table_of_campaigns(held[study]))
+    yield ""
+    for size, rows in held["batches"].items():
+        yield f"rounds of {size}: wrong {mean([one['wrong'] for one in rows])} s ({len(rows)} recordings)"
+    for count, rows in held["classes"].items():
+        for k in range(min(map(len, (one["rows"] for one in rows)), default=0)):
+            n, spent, wrong = np.mean([one["rows"][k] for one in rows], axis=0)
+            yield f"{count} classes: {n:.0f} answers, work {spent:.0f} s, wrong {wrong:.2f} s per class ({len(rows)})"
+    for world, rows in held["waits"].items():
+        yield f"{world}: {rows[0]}"
+
+
+def main(place, *chosen):
+    """Run what is missing; without parts, print the tables."""
+    place, held = Path(place), defaultdict(lambda: defaultdict(list))
+    done = [json.loads(line) for line in place.read_text().splitlines()] if place.exists() else []
+    counts, first = {name: int(n) for name, n in (each.split(":") for each in chosen)}, int(os.environ.get("FIRST", 0))
+    studies, there = dict(parts()), {(one["study"], one["variant"], one["k"]) for one in done}
+    for study, count in counts.items():
+        for k in range(first, first + count):
+            for variant, campaign in studies[study].items():
+                if (study, variant, k) not in there:
+                    begin = time.process_time()
+                    row = campaign(k) | {"study": study, "variant": variant, "k": k}
+                    row["cpu"] = round(time.process_time() - begin, 1)
+                    with place.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+    if not counts:
+        for one in done:
+            held[one["study"]][one["variant"]].append(one)
+        print(*tables(held), sep="\n")
 
 
 if __name__ == "__main__":
-    with ProcessPoolExecutor(2) as processes:
-        {"target": target, "scenes": scenes, "ways": ways, "batches": batches}[sys.argv[1]](int(sys.argv[2]), processes)
+    main(*sys.argv[1:])

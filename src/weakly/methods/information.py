@@ -452,3 +452,20 @@ class Information(Method):
     def rounds(self, recording: Recording, asked: AnswerHistory) -> int:
         """One round of questions at a time."""
         return -(-len(asked) // self.batch)
+
+
+def asked_together(
+    methods: Mapping[Any, Information], campaigns: Mapping[Any, Mapping[str, tuple[Recording, AnswerHistory]]], n: int
+) -> list[tuple[str, float, float]]:
+    """The n segments to ask about several classes at once: of those that any of them would ask, the ones that tell most
+    for their cost, summed over the classes.
+    """
+    places = list(dict.fromkeys(
+        (one.name, a, b) for label, campaign in campaigns.items()
+        for one, segments in methods[label].queue(campaign, n) for a, b in segments.tolist()
+    ))  # fmt: skip
+    if len(campaigns) == 1:
+        return places
+    gains = {place: sum(methods[label].gain(*campaign[place[0]], place[1:]) for label, campaign in campaigns.items())
+             for place in places}  # fmt: skip
+    return sorted(places, key=lambda place: -gains[place])[:n]

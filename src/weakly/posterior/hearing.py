@@ -43,12 +43,16 @@ def satisfied(starts: Any, ends: Any, own: Any, many: int, s: float, e: float, l
 
 @leaf
 def hearing(x: Any) -> Any:
-    """How somebody answers: criterion, its spread over events, seconds that are enough, guesses, lapses."""
-    return logistic(x[0]), np.exp(x[1]), np.exp(x[7]), 0.5 * logistic(x[2]), 0.5 * logistic(x[3])
+    """How somebody answers: criterion, its spread over events, seconds that are enough, guesses, lapses, and the
+    logarithms of 1 - lapses, lapses, guesses and 1 - guesses."""
+    guess, lapse = 0.5 * logistic(x[2]), 0.5 * logistic(x[3])
+    logs = np.log(1 - lapse), np.log(max(1e-300, lapse)), np.log(max(1e-300, guess)), np.log(1 - guess)
+    return logistic(x[0]), np.exp(x[1]), np.exp(x[7]), guess, lapse, *logs
 
 
 @leaf
 def answer(is_met: bool, present: float, who: Any) -> Any:
     """The logarithm of the chance of an answer."""
-    p = 1 - who[4] if is_met else who[3]
-    return np.log(max(1e-300, p if present > 0.5 else 1 - p))
+    if is_met:
+        return who[5] if present > 0.5 else who[6]
+    return who[7] if present > 0.5 else who[8]

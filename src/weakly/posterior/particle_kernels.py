@@ -436,19 +436,20 @@ def move(
                 continue
             ratio += timeline(ta, tb, now, tx, doubt, signal, left, right, low, high)
             ratio -= timeline(a_i, b_i, many, x_i, doubt, signal, left, right, low, high)
-            believed = chance
+            believed, hears = chance, who
             if kind >= _NUMBER:
                 believed = expected_numbers(tx, prior, longest)
-                who = hearing(tx)
                 ratio += believed - chance
+                if k < 4 or k == 7:
+                    hears = hearing(tx)
             changed = 0
             if kind != _NUMBER or k < 4 or k == 7:
                 keeps = kind == _NUMBER and (k == 2 or k == 3)  # slips change no segment
                 for q in range(n_asked):
                     if segments[q, 1] > left and segments[q, 0] < right:
                         new_met[changed] = met[q] if keeps else satisfied(
-                            ta, tb, tc, now, segments[q, 0], segments[q, 1], length, who)  # fmt: skip
-                        new[changed] = power[q] * answer(new_met[changed], present[q], who)
+                            ta, tb, tc, now, segments[q, 0], segments[q, 1], length, hears)  # fmt: skip
+                        new[changed] = power[q] * answer(new_met[changed], present[q], hears)
                         touched[changed] = q
                         ratio += new[changed] - held[q]
                         changed += 1
@@ -457,9 +458,7 @@ def move(
                     met[touched[j]], held[touched[j]] = new_met[j], new[j]
                 for j in range(now):
                     a_i[j], b_i[j], c_i[j] = ta[j], tb[j], tc[j]
-                many, chance = now, believed
+                many, chance, who = now, believed, hears
                 for j in range(numbers):
                     x_i[j] = tx[j]
-            elif kind >= _NUMBER:
-                who = hearing(x_i)
         count[i] = many

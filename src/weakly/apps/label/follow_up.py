@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...methods.base import AnswerHistory, Method, Recording, verdict
-from ...methods.information import Information, Stretch
+from ...methods.information import Information, Stretch, asked_together
 from ...model.cost import Cost
 from ...model.events import Events
 from ...posterior.particle_kernels import NAMES
@@ -75,21 +75,11 @@ class AdaptiveFollowUp:
         return rows
 
     def _best(self, session: LabelingSession, labels: list[str]) -> list[dict[str, Any]]:
-        """What a method that learns asks now about these classes at once.
-
-        What any of several classes would ask is compared by the sum over them of what it tells for its cost.
-        """
+        """What a method that learns asks now about these classes at once."""
         each = {label: self.campaign(session, label) for label in labels}
         how: dict[str, Any] = {label: self.method.among(each[label]) for label in labels}
         n = len(session.annotators) + 1  # and one to load meanwhile
-        places = list(dict.fromkeys(
-            (one.name, a, b) for label in labels for one, segments in how[label].queue(each[label], n)
-            for a, b in segments.tolist()
-        ))  # fmt: skip
-        if len(labels) > 1:
-            gains = {place: sum(how[label].gain(*each[label][place[0]], place[1:]) for label in labels)
-                     for place in places}  # fmt: skip
-            places = sorted(places, key=lambda place: -gains[place])[:n]
+        places = asked_together(how, each, n)
         rows = [
             dict(zip(COLUMNS, row)) for name, a, b in places for label in labels
             for row in rows_of(how[label], self.recordings[name], label, each[label][name][1], np.array([[a, b]]))
