@@ -1,7 +1,7 @@
 """`weakly infer` on worlds whose truth is known: twenty simulated ones, wrong assumptions, strong real sets.
 
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
-    python -m benchmarks.inference_worlds bouts [datasets] [given|slips|law|none] [worlds ...]
+    python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first seed] [worlds ...]
     python -m benchmarks.inference_worlds detector [recordings]
     python -m benchmarks.inference_worlds damage [datasets] [seed]
     python -m benchmarks.inference_worlds real ../shared/data [desed powdermill voxconverse spinetail]
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import pandas as pd
 from scipy import stats
 
 import weakly as wk
+from weakly.model.intervals import merge
 from weakly.posterior.renewal import lengths_of_truncated_events
 
 LAWS = {
@@ -122,13 +124,23 @@ def recover(
     return pd.DataFrame(rows)
 
 
+LAW = LAWS["lognormal, mean 1 s"]
+SLIPS = {"guess_rate": 0.03, "lapse_rate": 0.05}
+#: Worlds of half an hour; in all but two, calls of 1 s on average.
+BUNCHED = (
+    "plain", "bouts", "hawkes", "regular", "rates", "two lengths", "lengths alike", "two callers", "soft", "unanswered"
+)  # fmt: skip
+
+
 def bunched(kind: str, rng: np.random.Generator, *, n: int = 30, length: float = 60.0) -> list[Any]:
-    """Recordings of calls of 1 s on average that do not overlap: plain, bouts, Hawkes, regular, rates that differ."""
-    law, made = LAWS["lognormal, mean 1 s"], []
+    """Recordings of calls that do not overlap."""
+    if kind == "two callers":
+        pairs = [[bunched("plain", rng, n=1, length=length)[0] for _ in range(2)] for _ in range(n)]
+        return [merge(np.concatenate(pair)) for pair in pairs]
+    made = []
     for _ in range(n):
-        if kind == "plain":
-            starts = np.cumsum(1 + rng.exponential(9.5, int(length / 5 + 40))) - 50
-        elif kind in ("bouts", "regular"):
+        scale = float(rng.lognormal(-0.18, 0.6)) if kind == "lengths alike" else 1.0
+        if kind in ("bouts", "regular"):
             every, more = (45.0, 3) if kind == "bouts" else (60.0, 6)
             starts = []
             for at in rng.uniform(-60, length, rng.poisson((length + 60) / every)):
@@ -140,45 +152,73 @@ def bunched(kind: str, rng: np.random.Generator, *, n: int = 30, length: float =
             for at in line:  # it grows as we go
                 line += [c for c in at + rng.exponential(4.0, rng.poisson(0.55)) if c < length]
             starts = np.array(line)
-        else:
+        elif kind == "rates":
             starts = rng.uniform(-20, length, rng.poisson(0.1 * rng.gamma(1.0) * (length + 20)))
+        else:
+            starts = np.cumsum(1 + rng.exponential(9.5, int(length / 5 + 40))) - 50
         events, end = [], -np.inf
         for at in np.sort(starts):
-            at, end = max(at, end), max(at, end) + float(law.rvs(random_state=rng))
+            d = scale * float(LAW.rvs(random_state=rng))
+            d *= rng.choice([0.5, 2.5]) if kind == "two lengths" else 1.0
+            at, end = max(at, end), max(at, end) + d
             if end > 0 and at < length:
                 events.append((max(at, 0.0), min(end, length)))
         made.append(np.array(events).reshape(-1, 2))
     return made
 
 
-def bouts(datasets: int, told: str = "given", kinds: Any = ()) -> Any:
-    """Per world and clips: coverage of events and seconds, bias, width, identified, and gaps of one kind beside it."""
-    who = wk.Annotator(presence_criterion=0.5, guess_rate=0.03, lapse_rate=0.05)
-    law = LAWS["lognormal, mean 1 s"]
-    how: Any = {"given": {"event_length": law, "annotator": who}, "slips": {"event_length": law},
-                "law": {"annotator": who}, "none": {}}[told]  # fmt: skip
-    for kind in kinds or ("plain", "bouts", "hawkes", "regular", "rates"):
-        for widths in ((3.0,), (10.0,), (3.0, 10.0)):
-            rows = []
-            for k in range(datasets):
-                rng = np.random.default_rng([k, 7])
-                made = bunched(kind, rng)
-                parts = [ask(rng, made, length=60.0, width=w, criterion=0.5) for w in widths]
-                said = pd.concat([part[part["recording"].str[1:].astype(int) % len(widths) == j]
-                                  for j, part in enumerate(parts)])  # fmt: skip
-                wrong = rng.random(len(said)) < np.where(said["present"] == 1, 0.05, 0.03)
-                found = wk.infer(said.assign(present=np.where(wrong, 1 - said["present"], said["present"])),
-                                 recording_length=60.0, step=0.2, rng=0, **how)  # fmt: skip
-                row, part = found.overall.iloc[0], found.parts["event"]
-                true = {"n_events": sum(map(len, made)), "event_seconds": sum(np.ptp(e, axis=1).sum() for e in made)}
-                made_of = {}
-                for word, value in true.items():
-                    for name, (low, high) in (("", row[f"{word}_ci"]), ("one kind: ", part.family_interval(word, 0))):
-                        made_of[f"{name}{word}"] = low - 1e-9 <= value <= high + 1e-9
-                        made_of[f"{name}width of {word}"] = (high - low) / value
-                made_of |= {"bias": row["n_events"] / true["n_events"] - 1, "identified": part.identified}
-                rows.append(made_of | {f"alarm, {name}": p < 0.05 for name, p in part.check.items()})
-            yield {"world": kind, "clips": widths, "told": told, "n": datasets} | pd.DataFrame(rows).mean().to_dict()
+def bunched_set(kind: str, widths: tuple[float, ...], seed: int, told: str = "given") -> tuple[Any, Any, dict]:
+    """True events, answers, and what ``infer`` is told: the law of lengths (of other recordings, where it is not that
+    of all) and the annotator, or to find slips, the law, or both."""
+    rng = np.random.default_rng([seed, 7])
+    made, soft = bunched(kind, rng), kind == "soft"
+    criterion = float(rng.beta(4, 4)) if soft else 0.5
+    parts = [ask(rng, made, length=60.0, width=w, criterion=criterion) for w in widths]
+    said = pd.concat([part[part["recording"].str[1:].astype(int) % len(widths) == j] for j, part in enumerate(parts)])
+    yes = said["present"] == 1
+    wrong = rng.random(len(said)) < np.where(yes, SLIPS["lapse_rate"], SLIPS["guess_rate"])
+    said["present"] = np.where(wrong, ~yes, yes).astype(float)
+    if kind == "unanswered":
+        said.loc[rng.random(len(said)) < 0.3, "present"] = np.nan
+    law: Any = LAW
+    if kind in ("two lengths", "lengths alike"):
+        rows = [(f"s{r}", a, b, "event") for r, each in enumerate(bunched(kind, rng)) for a, b in each]
+        law = wk.Events.from_frame(pd.DataFrame(rows, columns=["recording", "onset", "offset", "label"]),
+                                   recording_length=60.0)  # fmt: skip
+    who = wk.Annotator(presence_criterion=stats.beta(4, 4) if soft else 0.5, **SLIPS)
+    how = {"given": {"event_length": law, "annotator": who}, "slips": {"event_length": law},
+           "law": {"annotator": who}, "none": {}}[told]  # fmt: skip
+    return made, said, how
+
+
+def bunched_row(kind: str, widths: tuple[float, ...], seed: int, told: str = "given") -> dict[str, Any]:
+    """One data set: whether events and seconds are covered, widths, bias, identified, gaps of one kind beside it."""
+    made, said, how = bunched_set(kind, widths, seed, told)
+    begun = time.process_time()
+    found = wk.infer(said, recording_length=60.0, step=0.2, rng=0, **how)
+    row, part = found.overall.iloc[0], found.parts["event"]
+    true = {"n_events": sum(map(len, made)), "event_seconds": sum(np.ptp(e, axis=1).sum() for e in made)}
+    rows: dict[str, Any] = {"world": kind, "clips": "+".join(f"{w:g}" for w in widths), "told": told, "seed": seed}
+    for word, value in true.items():
+        for name, (low, high) in (("", row[f"{word}_ci"]), ("one kind: ", part.family_interval(word, 0))):
+            rows[f"{name}{word}"] = low - 1e-9 <= value <= high + 1e-9
+            rows[f"{name}width of {word}"] = (high - low) / value
+    rate = found.estimates.set_index("quantity").loc["event_rate"]
+    rows |= {"bias": row["n_events"] / true["n_events"] - 1, "identified": part.identified,
+             "rate identified": rate["identified"], "log B": part.bayes_factor}  # fmt: skip
+    rows |= {f"alarm, {name}": p < 0.05 for name, p in part.check.items()}
+    return rows | {"CPU seconds": time.process_time() - begun}
+
+
+def bouts(save: str, datasets: int, told: str = "given", first: int = 0, kinds: Any = (), clips: Any = ()) -> Any:
+    """Means per world and clips; every data set is a row of ``save`` as soon as it is done."""
+    rows = []
+    for seed in range(first, first + datasets):
+        for kind in kinds or BUNCHED:
+            for widths in clips or ((3.0,), (10.0,), (3.0, 10.0)):
+                rows.append(bunched_row(kind, widths, seed, told))
+                pd.DataFrame(rows).to_csv(save, index=False)
+    return pd.DataFrame(rows).drop(columns="seed").groupby(["world", "clips", "told"], sort=False).mean()
 
 
 def detector(recordings: int = 40) -> Any:
@@ -322,8 +362,8 @@ def main(job: str, *rest: str) -> None:
     elif job == "damage":
         print(damage(*(int(x) for x in rest[:1]), seed=int(rest[1]) if len(rest) > 1 else 0).to_string())
     elif job == "bouts":
-        for row in bouts(int(rest[0]) if rest else 24, *(rest[1:2] or ("given",)), rest[2:]):
-            print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+        numbers = [kind(x) for kind, x in zip((int, str, int), rest[1:4])]
+        print(bouts(rest[0], *(numbers or [20]), kinds=rest[4:]).round(3).T.to_string())
     elif job == "detector":
         for row in detector(*(int(x) for x in rest[:1])):
             print({k: round(float(v), 3) for k, v in row.items()}, flush=True)

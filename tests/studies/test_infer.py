@@ -140,6 +140,30 @@ def test_the_same_numbers_on_any_executor(world):
     assert alone.log_likelihood == several.log_likelihood
 
 
+def test_very_many_recordings_are_told_by_some(world, monkeypatch):
+    """The process of a third of the recordings decodes the others: near what all of them tell, on any executor."""
+    from weakly.posterior import class_answers
+
+    rng, made = world
+    said, true = answers(rng, made, widths=(3.0,), length=60.0, noise=0.02), sum(map(len, made))
+    how = {"event_length": LAW, "annotator": wk.Annotator(guess_rate=0.02, lapse_rate=0.02), "step": 0.2, "rng": 0}
+    every = wk.infer(said, **how).overall.iloc[0]
+    monkeypatch.setattr(class_answers, "MOST_FITTED", len(made) * 300 // 3)
+    some = wk.infer(said, **how)
+    with ThreadPoolExecutor(3) as pool:
+        again = wk.infer(said, **how, executor=pool)
+    pd.testing.assert_frame_equal(some.summary, again.summary, check_exact=True)
+    pd.testing.assert_frame_equal(some.active, again.active, check_exact=True)
+    row = some.overall.iloc[0]
+    assert row.to_dict() == again.overall.iloc[0].to_dict()
+    assert row["n_recordings"] == len(made)
+    low, high = row["n_events_ci"]
+    assert low <= true <= high
+    assert row["n_events"] == pytest.approx(every["n_events"], rel=0.1)
+    assert np.ptp(every["n_events_ci"]) < high - low < 3 * np.ptp(every["n_events_ci"])  # of the process of a third
+    assert some.log_likelihood == pytest.approx(every["log_likelihood"] / 3, rel=0.3)
+
+
 def test_recordings_with_the_same_answers_share_one_posterior_and_differ_in_nothing(world):
     """Forty copies of one recording: forty times its expected numbers, and the interval of a sum."""
     rng, made = world
@@ -502,6 +526,9 @@ def test_command(tmp_path, world):
     assert "3 s clips say" in run.stdout
     assert "3 s clips say" in page.read_text()
     assert {p.name for p in out.iterdir()} >= {"timeline.png", "recordings.csv", "events.csv", "infer.json"}
+    active = pd.read_csv(out / "active.csv")  # written recording by recording
+    assert active.groupby("recording")["offset"].max().tolist() == [60.0] * 6
+    assert active["active"].between(0, 1).all()
     assert {p.name for p in kit.iterdir()} == {"clips.csv", "rates.csv", "noise.json", "events.tsv", "frames.parquet"}
     wrong = CliRunner().invoke(app, ["infer", str(path), "--guess-rate", "0.1"])
     assert isinstance(wrong.exception, InvalidInput)

@@ -480,7 +480,9 @@ def infer(
     if outlet.out is not None:
         from ..base.results import atomic_write
 
-        for name, table in (("active", result.active), ("events", result.events(threshold, rng=seed).to_frame())):
+        events = result.events(threshold, rng=seed).to_frame()
+        for name, tables in (("active", result.frames()), ("events", (events,))):
             with atomic_write(outlet.out / f"{name}.csv") as file:  # data to be read again: names as they are
-                file.write(table.to_csv(index=False))
+                for k, table in enumerate(tables):
+                    file.write(table.to_csv(index=False, header=k == 0))
             wrote(outlet.out / f"{name}.csv")

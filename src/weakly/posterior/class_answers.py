@@ -3,6 +3,8 @@ r"""The answers about many recordings of one class, and what is made of them.
 :meth:`ClassAnswers.posterior` prepares the answers, estimates the process where it is not given (:mod:`.fitting`), in
 turn with how often people guess and lapse where that is asked for, and draws timelines of every recording. The process
 is looked for in steps twice as long where they still resolve segments and events; timelines are in steps as asked.
+Of very many recordings, some drawn at random tell the process (:data:`MOST_FITTED`). The others are seen under the
+middle process of each family, and their sums are scaled as those of the first go with the process.
 
 :func:`check` tells whether the answers look like those that the fitted process would bring (a posterior predictive
 check). Timelines are drawn from the process, without the answers, and asked about in the same segments by the same
@@ -25,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,7 +40,9 @@ from ..model.intervals import merge
 from ..model.lengths import Lengths
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
-from .class_posterior import ClassPosterior, RecordingPosterior, shares_of, split, strata_of
+from .class_posterior import (
+    WORDS, ClassPosterior, RecordingPosterior, envelope, kept_of, shares_of, split, strata_of,
+)  # fmt: skip
 from .detector import Calibration, calibrate
 from .fitting import AnswerPattern, Family, FittedFamily, Sheets
 from .renewal import Array, Renewal, Uncertain
@@ -50,6 +54,8 @@ CHECKS = ("neighbours", "recordings", "order")
 #: Data sets that are drawn.
 DRAWS = 200
 _MOST_RECORDINGS = 400  # that are asked again
+#: Steps of the recordings that tell the process: their answers take half a kilobyte of memory each.
+MOST_FITTED = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,24 +91,37 @@ class ClassAnswers:
         top = max(4 * float(self._widths.max(initial=0.0)), 20 * self._middle, 2 * painted)
         return min(max(p.length for p in self.patterns), top)
 
+    @cached_property
+    def _fitted(self) -> Sequence[AnswerPattern]:
+        """Answers that tell the process: those of all recordings, or of some drawn at random."""
+        if (n_steps := sum(p.length for p in self.patterns) / self.step) <= MOST_FITTED:
+            return self.patterns
+        names = sorted((name for p in self.patterns for name in p.recordings), key=self.order.__getitem__)
+        chosen = np.random.default_rng(0).random(len(names)) < MOST_FITTED / n_steps
+        kept = {name for name, is_kept in zip(names, chosen) if is_kept} or {names[0]}
+        some = (replace(p, recordings=tuple(name for name in p.recordings if name in kept)) for p in self.patterns)
+        return [p for p in some if p.recordings]
+
     def _family(self, step: float, stages: int = 0) -> Family:
         longest = min(_MOST_STEPS, math.ceil(self._longest / step))
         if self.law is not None:
             longest = len(Renewal(self.law, 0.0, step).steps)
         return Family(step, longest, self.law, self._middle, stages)
 
-    def _sheets(self, who: Any, step: float, calibration: Calibration | None = None) -> Sheets:
-        """The answers ready for processes in these steps."""
+    def _base(self, step: float) -> Renewal:
+        """A process with the steps and the longest event of all that are tried."""
         if self.process is not None:
-            base = self.process.members[0]
-        else:
-            longest = self._family(step).longest
-            lengths = Lengths.sample(step * np.arange(1, longest + 1)) if self.law is None else self.law
-            base = Renewal.from_gaps(lengths, gap=100 * step, step=step, longest=longest)
-        work = [(p, base, who, self.label, calibration) for p in self.patterns]
+            return self.process.members[0]
+        longest = self._family(step).longest
+        lengths = Lengths.sample(step * np.arange(1, longest + 1)) if self.law is None else self.law
+        return Renewal.from_gaps(lengths, gap=100 * step, step=step, longest=longest)
+
+    def _sheets(self, who: Any, step: float) -> Sheets:
+        """The answers ready for processes in these steps."""
+        work = [(p, self._base(step), who, self.label) for p in self._fitted]
         words = f"{self.label}: answers"
         ready = list(in_order(_prepared, work, executor=self.executor, progress=self.progress, label=words))
-        return Sheets(ready, np.array([len(p.recordings) for p in self.patterns], dtype=np.float64), self.executor)
+        return Sheets(ready, np.array([len(p.recordings) for p in self._fitted], dtype=np.float64), self.executor)
 
     @property
     def _stages(self) -> tuple[int, ...]:
@@ -168,7 +187,7 @@ class ClassAnswers:
             calibration = self._calibrated(sheets.ready, likeliest, who)
         beliefs = [None] if calibration is None else calibration.beliefs
         slipping = fitting.slip_points(who, counts) if slips and families and integrated else [(who, 0.0)]
-        readies = [self._sheets(others, step, belief).ready for belief in beliefs for others, _ in slipping]
+        views = [(others, belief) for belief in beliefs for others, _ in slipping]
         moved, upto = [], np.ones(1)
         if len(slipping) > 1 and best is not None:
             logs = []
@@ -195,7 +214,7 @@ class ClassAnswers:
             for each in nodes
         ]
         shares = shares_of(families)
-        recordings = self._recordings(readies, nodes, shares, draws, rng)
+        recordings, totals = self._recordings(views, nodes, shares, kept_of(families), draws, rng)
         members, weights = zip(*((node, share * part) for each, share in zip(nodes, shares) for node, _, part in each))
         p_values: dict[str, float] = {}
         if families and integrated:
@@ -204,7 +223,7 @@ class ClassAnswers:
             p_values = check(self.patterns, who, processes, self.order, rng)
         process = Uncertain(members, np.array(weights))
         return ClassPosterior(
-            self.label, process, who, families, recordings, log_likelihood, counts, p_values, calibration
+            self.label, process, who, families, recordings, totals, log_likelihood, counts, p_values, calibration
         )
 
     def _explored(
@@ -220,16 +239,16 @@ class ClassAnswers:
         return tuple(found[1 if self.bouts else 0 :])
 
     def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:
-        scored = [(one, p.frames, p.length) for one, p in zip(ready, self.patterns) if p.frames is not None]
+        scored = [(one, p.frames, p.length) for one, p in zip(ready, self._fitted) if p.frames is not None]
         ones, frames, lengths = zip(*scored)
         none = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=x, annotator=who) for x in lengths]
         return calibrate(ones, none, frames, process, executor=self.executor)
 
     def _slips(self, sheets: Sheets, renewal: Renewal) -> dict[str, Array]:
         """Of everybody: expected guesses, answers where the rule is not satisfied, lapses, answers where it is (EM)."""
-        work = [(one, renewal, p.segments) for one, p in zip(sheets.ready, self.patterns)]
+        work = [(one, renewal, p.segments) for one, p in zip(sheets.ready, self._fitted)]
         counts: dict[str, Array] = {}
-        for p, many, met in zip(self.patterns, sheets.times, in_order(_satisfied, work, executor=self.executor)):
+        for p, many, met in zip(self._fitted, sheets.times, in_order(_satisfied, work, executor=self.executor)):
             yes = p.present == 1
             table = np.stack(((1 - met) * yes, 1 - met, met * ~yes, met), axis=1) * many
             for name, row in zip(p.annotators, table):
@@ -237,25 +256,40 @@ class ClassAnswers:
         return counts
 
     def _recordings(
-        self, readies: Sequence[Sequence[Prepared]], nodes: Sequence[Any], shares: Array, draws: int, rng: Any
-    ) -> tuple[RecordingPosterior, ...]:
-        """Each recording, with timelines drawn from the nodes of every family."""
-        jobs = [
-            (ones, nodes, shares, len(p.recordings), draws, seed)
-            for ones, p, seed in zip(zip(*readies), self.patterns, rng.spawn(len(self.patterns)))
-        ]
-        words, found = f"{self.label}: timelines", []
-        drawn = in_order(_drawn, jobs, executor=self.executor, progress=self.progress, label=words)
-        for p, (active, expected, n_events, event_seconds) in zip(self.patterns, drawn):
+        self, views: Sequence[Any], nodes: Sequence[Any], shares: Array, kept: NDArray[np.bool_], draws: int, rng: Any
+    ) -> tuple[tuple[RecordingPosterior, ...], dict[str, Array]]:
+        """Each recording, with intervals from timelines drawn from the nodes of every family; and what was drawn of all
+        together, (families, draws) by word. ``views``: who answered, and the belief in the scores."""
+        fitted = {name for p in self._fitted for name in p.recordings}
+        told = [not fitted.isdisjoint(p.recordings) for p in self.patterns]
+        middle = [[max(each, key=lambda node: node[2])] for each in nodes]  # strata are the widest in the middle
+        middle = [[(node, which, 1.0)] for ((node, which, _),) in middle]
+        jobs = (
+            (p, self._base(self.step), views, nodes if of_all else middle, shares, self.label, draws, seed)
+            for p, of_all, seed in zip(self.patterns, told, rng.spawn(len(self.patterns)))
+        )
+        sums = np.zeros((2, len(WORDS[:2]), len(nodes), draws))  # of those that did not tell the process, and did
+        words, posteriors = f"{self.label}: timelines", []
+        drawn = in_order(_drawn, jobs, total=len(told), executor=self.executor, progress=self.progress, label=words)
+        for p, of_all, (active, expected, n_events, event_seconds) in zip(self.patterns, told, drawn):
             for name, events, seconds in zip(p.recordings, n_events, event_seconds):
                 if self.length_variation:  # lengths that are alike within a recording leave no trace in the answers
                     spread = math.sqrt(math.log1p(self.length_variation**2))
                     seconds = seconds * np.exp(spread * rng.normal(size=draws) - spread**2 / 2)
                     seconds = np.minimum(seconds, p.length)
+                sums[int(of_all)] += events, seconds
+                ends = [envelope(each[kept], value) for each, value in zip((events, seconds), expected)]
                 asked: Any = (p.segments, p.present, p.annotators, p.length, (name,))
-                made: Any = (self.step, active, *expected, events, seconds)
-                found.append(RecordingPosterior(*asked, *made, frames=p.frames))
-        return tuple(sorted(found, key=lambda one: self.order[one.recording]))
+                made: Any = (self.step, active, *expected, *ends)
+                posteriors.append(RecordingPosterior(*asked, *made, frames=p.frames))
+        if not all(told):
+            for f, each in enumerate(nodes):
+                parts = np.array([part for _, _, part in each])
+                which = np.repeat(np.arange(len(each)), split(draws, parts))
+                for total, more in zip(sums[1, :, f], sums[0, :, f]):
+                    means = np.bincount(which, total, len(each)) / np.maximum(np.bincount(which, minlength=len(each)), 1)
+                    more *= (means / means[int(parts.argmax())])[which]
+        return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), dict(zip(WORDS, sums.sum(axis=0)))
 
 
 def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
@@ -263,9 +297,9 @@ def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
     return ready.posterior(renewal).satisfied(segments)
 
 
-def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str, calibration: Calibration | None) -> Prepared:
+def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Prepared:
     try:
-        ready = pattern.prepared(base, who, calibration)
+        ready = pattern.prepared(base, who)
         ready.posterior(base)  # answers that no timeline explains are told by the recording's name
     except Contradiction as error:
         raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
@@ -273,19 +307,24 @@ def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str, calib
 
 
 def _drawn(
-    readies: Sequence[Prepared], families: Sequence[Sequence[tuple[Renewal, int, float]]], shares: Array, many: int,
-    draws: int, rng: Any,
+    pattern: AnswerPattern, base: Renewal, views: Sequence[tuple[Any, Calibration | None]],
+    families: Sequence[Sequence[tuple[Renewal, int, float]]], shares: Array, label: str, draws: int, rng: Any,
 ) -> tuple[Array, tuple[float, float], Array, Array]:  # fmt: skip
     """P(active), expected events and seconds; and of timelines drawn for each recording that shares the answers, the
-    numbers and seconds of events, (recordings, families, draws). A node is a process, and which of the prepared answers
-    it meets, and the share that it stands for."""
-    ready = readies[0]
+    numbers and seconds of events, (recordings, families, draws). A node is a process, which of the views it meets, and
+    the share that it stands for."""
+    met = {which for nodes in families for _, which, _ in nodes}
+    readies = {which: pattern.prepared(base, *views[which]) for which in sorted(met)}
+    ready, many = next(iter(readies.values())), len(pattern.recordings)
     active, n_events = np.zeros(ready.grid.n), 0.0
     events, seconds = np.zeros((2, many, len(families), draws))
     for f, (nodes, share) in enumerate(zip(families, shares)):
         first = 0
         for (node, which, part), size in zip(nodes, split(draws, np.array([each[2] for each in nodes]))):
-            known = readies[which].posterior(node)
+            try:
+                known = readies[which].posterior(node)
+            except Contradiction as error:
+                raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
             active += share * part * known.active
             n_events += share * part * known.n_events
             for r in range(many if size else 0):

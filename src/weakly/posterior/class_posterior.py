@@ -39,15 +39,15 @@ _STRATA = 8  # nodes that stand for a family
 
 @dataclass(frozen=True, eq=False)
 class RecordingPosterior(AnswerPattern):
-    """One recording of one class: its answers, P(active) per step, expected and drawn numbers and seconds of events;
-    those drawn by family of processes, a row each."""
+    """One recording of one class: its answers, P(active) per step, the expected number and seconds of events, and their
+    95 % intervals."""
 
     step: float
     active: Array
     n_events: float
     event_seconds: float
-    n_events_draws: Array
-    event_seconds_draws: Array
+    n_events_ci: tuple[float, float]
+    event_seconds_ci: tuple[float, float]
 
     @property
     def recording(self) -> str:
@@ -76,7 +76,8 @@ class ClassPosterior:
     annotator: Any
     families: tuple[FittedFamily, ...]  # of processes, that of gaps of one kind first; none: the process was given
     recordings: tuple[RecordingPosterior, ...]
-    log_likelihood: float
+    totals: Mapping[str, Array]  # drawn numbers and seconds of events of all recordings, (families, draws)
+    log_likelihood: float  # of the answers that told the process
     slips: Mapping[str, Array] = field(default_factory=dict)  # of everybody whose slips were estimated, their counts
     check: Mapping[str, float] = field(default_factory=dict)  # p-values of :func:`.class_answers.check`
     calibration: Calibration | None = None  # of a detector's scores
@@ -88,27 +89,17 @@ class ClassPosterior:
     @property
     def bayes_factor(self) -> float | None:
         """The logarithm of the Bayes factor, bouts against gaps of one kind; None where not both were tried."""
-        logs = [each.log_evidence for each in self.families]
-        if len(logs) < 2 or self.families[0].family.stages:
-            return None
-        return float(np.logaddexp.reduce(logs[1:]) - math.log(len(logs) - 1) - logs[0])
+        return bayes_factor(self.families)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
         """The families that intervals hold for."""
-        kept = np.ones(max(1, len(self.families)), np.bool_)
-        kept[0] = self.bayes_factor is None or self.bayes_factor <= EXCLUDED
-        return kept
+        return kept_of(self.families)
 
     @property
     def law_given(self) -> bool:
         """Whether the law of lengths was given."""
         return not self.families or self.families[0].family.lengths is not None
-
-    @cached_property
-    def totals(self) -> dict[str, Array]:
-        """Drawn numbers and seconds of events of all recordings, (families, draws)."""
-        return {word: np.sum([getattr(one, f"{word}_draws") for one in self.recordings], axis=0) for word in WORDS[:2]}
 
     @cached_property
     def stability(self) -> float:
@@ -210,46 +201,31 @@ class ClassPosterior:
     @property
     def summary(self) -> list[dict[str, Any]]:
         """Of each recording: expected events, their seconds and rate, each with its interval, and painted seconds."""
-        every = self.recordings
-        values = {word: np.array([getattr(one, word) for one in every]) for word in WORDS[:2]}
-        drawn = {word: np.stack([getattr(one, f"{word}_draws") for one in every], axis=1) for word in WORDS[:2]}
-        rows = self._rows(values, drawn, np.array([one.length for one in every]))
         return [
-            {"recording": one.recording, "label": self.label, **row, "painted_seconds": duration(one.painted)}
-            for one, row in zip(every, rows)
+            {"recording": one.recording, "label": self.label}
+            | _row((one.n_events, one.event_seconds), (one.n_events_ci, one.event_seconds_ci), one.length)
+            | {"painted_seconds": duration(one.painted)}
+            for one in self.recordings
         ]
 
     @cached_property
     def overall(self) -> dict[str, Any]:
         """Events, their seconds and rate over all recordings, each with its interval."""
-        every, values = self.recordings, {}
+        every, values, ends = self.recordings, [], []
         for word, drawn in self.totals.items():
-            values[word] = np.array([sum(getattr(one, word) for one in every)])
+            values.append(float(sum(getattr(one, word) for one in every)))
             if self.families:
                 weights = np.repeat(shares_of(self.families), drawn.shape[1])
-                values[word] = _quantiles(drawn.ravel(), weights, [0.5])
-        by_recording = {word: each[:, None] for word, each in self.totals.items()}
+                values[-1] = float(_quantiles(drawn.ravel(), weights, [0.5])[0])
+            ends.append(envelope(drawn[self.kept], values[-1]))
         return {
             "label": self.label,
             "n_recordings": len(every),
             "recording_seconds": self.seconds,
-            **self._rows(values, by_recording, np.array([self.seconds]))[0],
+            **_row(values, ends, self.seconds),
             "painted_seconds": sum(duration(one.painted) for one in every),
             "log_likelihood": self.log_likelihood,
         }
-
-    def _rows(self, values: dict[str, Array], drawn: dict[str, Array], length: Array) -> list[dict[str, Any]]:
-        """Events, seconds and rate of many recordings, each with its interval: what is expected, and what was drawn as
-        (families, recordings, draws)."""
-        columns: dict[str, Any] = {}
-        pers: tuple[Any, ...] = (1.0, 1.0, length)
-        for word, source, per in zip(WORDS, (*WORDS[:2], WORDS[0]), pers):
-            # of few events, all may be none
-            low, high = np.quantile(drawn[source][self.kept], [0.025, 0.975], axis=2, method="weibull")
-            low, high = np.minimum(low.min(axis=0), values[source]), np.maximum(high.max(axis=0), values[source])
-            columns[word] = (values[source] / per).tolist()
-            columns[f"{word}_ci"] = list(zip((low / per).tolist(), (high / per).tolist()))
-        return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     @property
     def estimates(self) -> list[dict[str, Any]]:
@@ -309,6 +285,34 @@ def estimate(
 ) -> dict[str, Any]:
     """A row of a table of estimates."""
     return {"label": label, "quantity": quantity, "value": value, "ci": ci, "how": how, "identified": identified}
+
+
+def _row(values: Sequence[float], ends: Sequence[tuple[float, float]], seconds: float) -> dict[str, Any]:
+    """Events, their seconds and their rate, each with its interval."""
+    (n_events, low, high) = (values[0], *ends[0])
+    values, ends = [*values, n_events / seconds], [*ends, (low / seconds, high / seconds)]
+    return {key: x for word, *pair in zip(WORDS, values, ends) for key, x in zip((word, f"{word}_ci"), pair)}
+
+
+def envelope(drawn: Array, value: float) -> tuple[float, float]:
+    """The interval that holds the 95 % intervals of all rows of what was drawn, and what is expected."""
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=1, method="weibull")  # of few events, all may be none
+    return float(min(low.min(), value)), float(max(high.max(), value))
+
+
+def bayes_factor(families: Sequence[FittedFamily]) -> float | None:
+    """The logarithm of the Bayes factor, bouts against gaps of one kind; None where not both were tried."""
+    logs = [each.log_evidence for each in families]
+    if len(logs) < 2 or families[0].family.stages:
+        return None
+    return float(np.logaddexp.reduce(logs[1:]) - math.log(len(logs) - 1) - logs[0])
+
+
+def kept_of(families: Sequence[FittedFamily]) -> NDArray[np.bool_]:
+    """The families that intervals hold for."""
+    factor, kept = bayes_factor(families), np.ones(max(1, len(families)), np.bool_)
+    kept[0] = factor is None or factor <= EXCLUDED
+    return kept
 
 
 def shares_of(families: Sequence[FittedFamily]) -> Array:

@@ -382,66 +382,62 @@ def backward(chain: Chain, runs: Runs, value: Any, power: Any, log_likelihood: f
 
 @kernel
 def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any) -> Any:
-    """Rows (sample, first step, steps, shift) of sampled timelines by time; ``uniform`` is (samples, steps + 1).
+    """Rows (sample, first step, steps, shift) of sampled timelines; ``uniform`` is (samples, steps + 1).
 
-    All samples go through the boundaries together. ``coin`` holds shifts for events whose shift does not matter.
+    ``coin`` holds shifts for events whose shift does not matter. Empty steps come first among the ways that leave a
+    boundary: most numbers are used up by them, and the lengths of events are gone through only where one begins.
     """
-    n, samples, states = chain.n, len(uniform), len(runs.masks)
-    n_rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
-    head, following = np.empty((n_rows, states, n + 1), np.int64), np.empty(samples, np.int64)
-    head[:, :, :] = -1
-    following[:] = -1
+    n, states = chain.n, len(runs.masks)
+    rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
+    empty, events = np.full((n, states), -1), np.empty(n, np.int64)  # runs: the empty steps, the first of the events
+    for i in range(n):
+        t = runs.first[i]
+        while t < runs.first[i + 1] and runs.high[t] == 0:
+            empty[i, runs.source[t]] = t
+            t += 1
+        events[i] = t
     begun = 0.0
-    for row in range(n_rows):
+    for row in range(rows):
         begun += chain.begin[row] * back[row, 0, 0]
-    for sample in range(samples):
-        left, row = uniform[sample, n] * begun, 0
-        while row < n_rows - 1 and left >= chain.begin[row] * back[row, 0, 0]:
+    drawn, size, room = np.empty((1024, 4), np.int64), 0, np.zeros(len(chain.inner))
+    for sample in range(len(uniform)):
+        left, row, state, i = uniform[sample, n] * begun, 0, 0, 0
+        while row < rows - 1 and left >= chain.begin[row] * back[row, 0, 0]:
             left -= chain.begin[row] * back[row, 0, 0]
             row += 1
-        following[sample] = head[row, 0, 0]
-        head[row, 0, 0] = sample
-    drawn, size, most = np.empty((1024, 4), np.int64), 0, 0
-    for i in range(n):
-        most = max(most, runs.first[i + 1] - runs.first[i])
-    most = most * len(chain.inner) + kinds
-    summed, chosen = np.empty(most), np.empty((most, 3), np.int64)
-    room = np.zeros(len(chain.inner))
-    for i in range(n):
-        inner, cut = _weigh(chain, i, room)
-        idle = 1.0 if len(chain.idle) == 0 else chain.idle[i]
-        for state in range(states):
-            for row in range(n_rows):
-                if head[row, state, i] < 0:
-                    continue
-                total, many = 0.0, 0
-                for t in range(runs.first[i], runs.first[i + 1]):
-                    if runs.source[t] != state:
-                        continue
-                    for l in range(runs.low[t], runs.high[t] + 1):
-                        ip = i + max(1, l)
-                        weight = runs.factor[t] * (idle if l == 0 else cut if ip == n else inner[l])
-                        if rise[ip] != rise[i]:
-                            weight *= SCALE ** float(rise[i] - rise[ip])
-                        for k in range(kinds if l == 0 else 1):
-                            to = k if l == 0 else chain.after
-                            total += chain.go[row, k if l == 0 else kinds] * weight * back[to, runs.target[t], ip]
-                            summed[many], chosen[many, 0], chosen[many, 1], chosen[many, 2] = total, t, l, to
-                            many += 1
-                sample = head[row, state, i]
-                while sample >= 0:
-                    after = following[sample]
-                    place = min(many - 1, first_after(summed, 0, many, uniform[sample, i] * total))
-                    t, l = chosen[place, 0], chosen[place, 1]
-                    ip = i + max(1, l)
-                    if l > 0:
-                        drawn = _extended(drawn, size)
-                        drawn[size, 0], drawn[size, 1], drawn[size, 2] = sample, i, l
-                        drawn[size, 3] = runs.shift[t] if runs.shift[t] >= 0 else coin[sample, i]
-                        size += 1
-                    following[sample] = head[chosen[place, 2], runs.target[t], ip]
-                    head[chosen[place, 2], runs.target[t], ip] = sample
-                    sample = after
+        while i < n:
+            wanted, total, t = uniform[sample, i] * back[row, state, i], 0.0, empty[i, state]
+            to, after, steps, run = -1, 0, 0, t
+            if t >= 0:
+                weight = runs.factor[t] * (1.0 if len(chain.idle) == 0 else chain.idle[i])
+                if rise[i + 1] != rise[i]:
+                    weight *= SCALE ** float(rise[i] - rise[i + 1])
+                for k in range(kinds):
+                    part = chain.go[row, k] * weight * back[k, runs.target[t], i + 1]
+                    if part > 0:
+                        total, to, after = total + part, k, runs.target[t]
+                        if total > wanted:
+                            break
+            if not total > wanted:
+                inner, cut = _weigh(chain, i, room)
+                for t in range(events[i], runs.first[i + 1]):
+                    for l in range(runs.low[t], runs.high[t] + 1 if runs.source[t] == state else 0):
+                        weight = runs.factor[t] * (cut if i + l == n else inner[l])
+                        if rise[i + l] != rise[i]:
+                            weight *= SCALE ** float(rise[i] - rise[i + l])
+                        part = chain.go[row, kinds] * weight * back[chain.after, runs.target[t], i + l]
+                        if part > 0:
+                            total, to, after, steps, run = total + part, chain.after, runs.target[t], l, t
+                            if total > wanted:
+                                break
+                    if total > wanted:
+                        break
+            if steps > 0:
+                drawn = _extended(drawn, size)
+                drawn[size, 0], drawn[size, 1], drawn[size, 2] = sample, i, steps
+                drawn[size, 3] = runs.shift[run] if runs.shift[run] >= 0 else coin[sample, i]
+                size += 1
+            row, state, i = to, after, i + max(1, steps)
     return drawn[:size]
 
 

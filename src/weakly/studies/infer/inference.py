@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -148,13 +148,15 @@ class Inference(Result):
     @cached_property
     def active(self) -> pd.DataFrame:
         """P(an event is under way) per step: recording, label, onset, offset, active."""
-        tables = []
+        return pd.concat(self.frames(), ignore_index=True)
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """The same, one recording of a class after the other."""
         for part in self.parts.values():
             for one in part.recordings:
                 edges = one.edges
                 columns = {"recording": one.recording, "label": part.label, "onset": edges[:-1], "offset": edges[1:]}
-                tables.append(pd.DataFrame({**columns, "active": one.active}))
-        return pd.concat(tables, ignore_index=True)
+                yield pd.DataFrame({**columns, "active": one.active})
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
