@@ -1,16 +1,18 @@
 """What all tests share: where the real data is, and that nothing is skipped quietly in CI."""
 
 import contextlib
-import fcntl
 import gc
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
-import time
 import warnings
 from pathlib import Path
+
+# There is a worker per core and more: threads of linear algebra that wait for each other take four times the work.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+os.environ.pop("COLUMNS", None)  # which workers of a parallel run are given; output goes to a pipe here
 
 import hypothesis
 import matplotlib
@@ -19,7 +21,6 @@ import pytest
 from weakly.base import compiled
 
 matplotlib.use("Agg")
-os.environ.pop("COLUMNS", None)  # which workers of a parallel run are given; output goes to a pipe here
 compiled.PATIENCE = (0.5, 0.2)  # a process that runs thousands of tests has its kernels compiled soon
 compiled.ANNOUNCED = 3600.0  # a busy machine adds no line to what a test expects on stderr
 
@@ -133,41 +134,6 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
-
-
-def _compile_once():
-    """Workers of a fresh checkout need the same machine code at once: one compiles it, and the others wait for it."""
-    load, save, held = compiled._Files.load, compiled._Files.save, {}
-
-    def load_or_wait(self, key):
-        found = load(self, key)
-        if found is None:
-            path = self._path(key).with_suffix(".lock")
-            held[path] = path.open("w")
-            until = time.monotonic() + 120
-            while time.monotonic() < until:  # whoever fails to compile keeps it until the end
-                with contextlib.suppress(BlockingIOError):
-                    fcntl.flock(held[path], fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                time.sleep(0.1)
-            found = load(self, key)
-            if found is not None:
-                held.pop(path).close()
-        return found
-
-    def save_and_tell(self, key, data):
-        try:
-            save(self, key, data)
-        finally:
-            if file := held.pop(self._path(key).with_suffix(".lock"), None):
-                file.close()
-
-    compiled._Files.load, compiled._Files.save = load_or_wait, save_and_tell
-
-
-def pytest_configure(config):
-    if hasattr(config, "workerinput"):
-        _compile_once()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -482,6 +482,62 @@ def test_a_damaged_file_is_a_miss(tmp_path, content):
     assert files.load("key") is None
 
 
+#: Is to compile, leaves a process behind that it forked, and saves once it is told.
+HOLDER = """
+import os, sys, time
+from weakly.base.compiled import _Files
+files = _Files(sys.argv[1], "k", lambda: "depends")
+assert files.load("key") is None
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+print(child, flush=True)
+sys.stdin.readline()
+files.save("key", {"a": 1})
+"""
+
+
+@pytest.mark.parametrize("ends", ["saved", "killed"])
+def test_one_process_compiles_and_the_others_wait_for_it(tmp_path, ends):
+    files = _Files(str(tmp_path), "k", lambda: "depends")
+    with (
+        subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], text=True, stdin=-1, stdout=-1) as holder,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        child = int(holder.stdout.readline())
+        try:
+            waits = pool.submit(files.load, "key")
+            with pytest.raises(TimeoutError):
+                waits.result(timeout=0.3)
+            assert files.load("another") is None, "each key has its own lock"
+            if ends == "saved":
+                print(file=holder.stdin, flush=True)
+            else:
+                holder.kill()
+            assert waits.result(timeout=30) == ({"a": 1} if ends == "saved" else None)
+        finally:
+            os.kill(child, 9)
+
+
+def test_who_fails_to_compile_keeps_nobody_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
+    adds = kernel(_add)
+    adds._left = 0.0
+    with pytest.raises(Exception, match="Unknown attribute 'shape'"):
+        adds("text", 1, np.zeros(2))
+    assert (tmp_path / "locks").exists()
+    ask = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    subprocess.run([sys.executable, "-c", ask, tmp_path / "locks"], check=True)
+
+
+def test_a_folder_that_cannot_be_locked_costs_time_only(tmp_path):
+    (tmp_path / "locks").mkdir()
+    files = _Files(str(tmp_path), "k", lambda: "depends")
+    assert files.load("key") is None
+    files.save("key", {"a": 1})
+    assert files.load("key") == {"a": 1}
+
+
 def test_machine_code_for_a_tuple_whose_class_has_moved_is_a_miss(tmp_path):
     from numba import types
 

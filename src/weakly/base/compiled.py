@@ -9,7 +9,8 @@ numba's own cache is not used as it is, for three reasons. Its key watches one f
 that of every kernel that it calls, and the constants that they read, so that a change of any of them compiles anew and
 an edit beside them does not. Its index is read, changed and written by each process, so two that compile at once can
 give one file name to two signatures: here each file is named after its key. And a file cut short raises for ever: here
-a file that does not match its own checksum is compiled anew.
+a file that does not match its own checksum is compiled anew. And processes that miss the same code at once all compile
+it: here one does, and the others wait for it.
 
 Nothing that numba builds as a closure may be called in a kernel, above all no sort of NumPy's: the machine code of a
 closure is named by a number that counts within one process, so two kernels kept by two processes can carry the same
@@ -31,7 +32,7 @@ from contextlib import suppress
 from functools import cache, cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from time import thread_time
+from time import monotonic, sleep, thread_time
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -43,6 +44,7 @@ from .results import atomic_write
 _HOUSE = Path(__file__).parents[1]
 #: Seconds of the processor that a kernel may take in Python: where its machine code is not kept, and where it is.
 PATIENCE = (6.0, 0.2)
+WAIT = 120.0  # seconds that a process waits for another one's machine code before it compiles for itself
 ANNOUNCED = 1.0  # seconds of compiling after which a line on stderr says so
 _SMALL, _STEPS = 200_000, 500_000  # numbers in the arrays of a call, and steps of its loops, that Python is asked for
 #: What gives the same bits in Python and compiled: NumPy's, Python's, and what arrays are asked.
@@ -110,8 +112,29 @@ def _same_in_python(kernel: Any) -> bool:
     return True
 
 
+@cache
+def _locks(folder: Path) -> int:
+    """The file, kept open, whose bytes stand for what is compiled into this folder."""
+    return os.open(folder / "locks", os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _lock(folder: Path, byte: int = 0, length: int = 0, *, hold: bool) -> bool:
+    """Whether no other process holds these bytes (from the first on, all), which are then held or let go."""
+    try:
+        import fcntl
+
+        fcntl.lockf(_locks(folder), fcntl.LOCK_EX | fcntl.LOCK_NB if hold else fcntl.LOCK_UN, length, byte)
+    except (ImportError, OSError) as error:
+        return not isinstance(error, BlockingIOError)  # a system or a folder without locks: nobody waits
+    return True
+
+
 class _Files:
-    """Machine code under the digest of its key, behind a checksum; a file that is absent or damaged is a miss."""
+    """Machine code under the digest of its key, behind a checksum; a file that is absent or damaged is a miss.
+
+    Whoever misses it holds a lock until it is compiled and saved, and others wait. The lock is the system's, on a byte
+    of one file: it ends with its process, and what is forked from that does not hold it.
+    """
 
     def __init__(self, folder: str, name: str, depends: Callable[[], str]) -> None:
         self._folder, self._name, self._depends = Path(folder), name, cache(depends)
@@ -130,7 +153,19 @@ class _Files:
         """The machine code that is kept, one file per signature."""
         return self._folder.glob(f"{self._stem}*.nbc")
 
+    def _byte(self, key: Any) -> int:
+        return int(self._path(key).stem[-12:], 16)
+
     def load(self, key: Any) -> Any:
+        """What is kept, by now, under this key; None: the caller compiles and saves it."""
+        until = monotonic() + WAIT
+        while (data := self._read(key)) is None and monotonic() < until:
+            if _lock(self._folder, self._byte(key), 1, hold=True):
+                return self._read(key)
+            sleep(0.05)
+        return data
+
+    def _read(self, key: Any) -> Any:
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -142,8 +177,11 @@ class _Files:
         from numba.core.serialize import dumps
 
         code: bytes = dumps(data)  # type: ignore[no-untyped-call, unused-ignore]
-        with atomic_write(self._path(key), "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
+        try:
+            with atomic_write(self._path(key), "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+        finally:
+            _lock(self._folder, self._byte(key), 1, hold=False)
         for old in self._folder.glob(f"{self._name}-*.nbc"):
             if not old.name.startswith(self._stem):
                 with suppress(OSError):
@@ -234,7 +272,12 @@ class Kernel:
                 finally:
                     _running.steps = None
             self._left = 0.0
-        return self.compiled(*args)
+        try:
+            return self.compiled(*args)
+        except BaseException:  # it may have been interrupted while it was compiled
+            if self._files is not None:
+                _lock(self._files._folder, hold=False)
+            raise
 
     @cached_property
     def _files(self) -> _Files | None:
