@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.answers import Answers
-from .formats import Format, columns_of, delimited, exact, save
+from .formats import Format, delimited, everything_of, save
 from .plain import EXACT, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
@@ -49,19 +49,12 @@ def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
     """Everything that the answers hold."""
-    frame, listing = answers.to_frame(), answers.recordings
-    silent = answers.silent
+    columns, frame = everything_of(answers), answers.to_frame()
     said = ["yes" if v == 1 else "no" if v == 0 else "uncertain" for v in frame["present"].tolist()]
-    more = [str(name) for name in frame.columns[8:]]
-    names = [*_TIMES, "annotation", "label", "annotator", "seconds", "query", *more]
-    shown = ("recording", "onset", "offset", "label", "annotator", "seconds", "query", *more)
-    columns = columns_of(frame, *shown, silent=silent)
-    columns.insert(3, said + [""] * len(silent))
-    if listing["length"].notna().any():
-        names.append("recording_length")
-        columns.append(exact(listing["length"].reindex(columns[0])))
-    save(path, delimited(columns, delimiter=",", names=names))
-    other = [name for name in more if frame[name].dtype.kind in "fiub"]
+    first = dict(zip((*_TIMES, "annotation"), map(columns.pop, ("recording", "onset", "offset", "present"))))
+    first["annotation"] = said + [""] * (len(columns["label"]) - len(said))
+    save(path, delimited([*first.values(), *columns.values()], delimiter=",", names=[*first, *columns]))
+    other = [str(name) for name in frame.columns[8:] if frame[name].dtype.kind in "fiub"]
     return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
 
 

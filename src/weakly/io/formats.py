@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -251,32 +252,21 @@ def plain_fields(values: Sequence[str], losses: list[str], what: str, signs: Seq
 EMPTY, LENGTHS, IDLE = "@empty", "@lengths", "@idle"
 
 
-def losses(events: Events, *held: str, sums: bool = False) -> list[str]:
-    """What a format of these columns, recordings and times does not hold, in words; one of ``sums`` has no offsets."""
-    found: list[str] = []
-    frame, listing, silent = events.to_frame(), events.recordings, events.silent
+def losses(rows: Events | Answers, *held: str) -> list[str]:
+    """What a format of these columns and recordings, and of what every format holds, does not hold, in words."""
+    lost: list[str] = []
+    frame, listing, silent = rows.to_frame(), rows.recordings, rows.silent
+    kind, held = ("events", held) if isinstance(rows, Events) else ("answers", (*held, "label", "present"))
     idle, known = int((~listing["annotated"]).sum()), int(listing["length"].notna().sum())
     if silent and EMPTY not in held:
-        found.append(f"{counted(len(silent), 'recording')} without events (first {silent[0][:60]!r})")
+        lost.append(f"{counted(len(silent), 'recording')} without {kind} (first {silent[0][:60]!r})")
     if idle and IDLE not in held:
-        found.append(f"{counted(idle, 'recording')} that were not annotated")
+        lost.append(f"{counted(idle, 'recording')} that were not annotated")
     if known and LENGTHS not in held:
-        found.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
-    found += _columns_gone(frame, [str(n) for n in frame.columns if n not in ("recording", "onset", "offset", *held)])
-    return found + (inexact(frame["onset"], frame["offset"]) if sums else [])
-
-
-def _columns_gone(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    gone = [name for name in names if any(texts_of(frame, name))]
-    return [f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else []
-
-
-def answer_losses(answers: Answers, *held: str) -> list[str]:
-    """What a format of segments, labels and answers, and what else it holds, does not hold of the answers, in words."""
-    frame, silent = answers.to_frame(), len(answers.silent)
-    asked = ("annotator", "seconds", "query", *map(str, frame.columns[8:]))
-    found = _columns_gone(frame, [name for name in asked if name not in held])
-    return [*found, f"{counted(silent, 'recording')} without answers"] if silent and EMPTY not in held else found
+        lost.append(f"the {'length' if known == 1 else 'lengths'} of {counted(known, 'recording')}")
+    others = (str(name) for name in frame.columns if name not in ("recording", "onset", "offset", *held))
+    gone = [name for name in others if any(texts_of(frame, name))]
+    return [*lost, f"the {'column' if len(gone) == 1 else 'columns'} {', '.join(gone)}"] if gone else lost
 
 
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
@@ -296,6 +286,19 @@ def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> 
     """Columns as texts, below them a row for each recording that is silent, in which all else is empty."""
     more = {name: [""] * len(silent) for name in names} | {"recording": list(silent)}
     return [texts_of(frame, name) + more[name] for name in names]
+
+
+def everything_of(rows: Events | Answers) -> dict[str, list[str]]:
+    """All columns as texts, with a row for each recording without any, the lengths, and what was not annotated."""
+    frame, listing = rows.to_frame(), rows.recordings
+    idle = list(listing.index[~listing["annotated"]])
+    names = [str(name) for name in frame.columns]
+    columns = dict(zip(names, columns_of(frame, *names, silent=[*rows.silent, *idle])))
+    if listing["length"].notna().any():
+        columns["recording_length"] = exact(listing["length"].reindex(columns["recording"]))
+    if idle:
+        columns["annotated"] = ["True"] * (len(columns["recording"]) - len(idle)) + ["False"] * len(idle)
+    return columns
 
 
 def table_writer(
@@ -405,8 +408,7 @@ def _writer(path: Path, format: str | None, *, answers: bool) -> Format:
     fits = [(len(end), item) for item in able for end in item.endings if path.name.lower().endswith(end)]
     if not fits:
         raise InvalidInput(f"{path}: the name does not tell the format; give one of {names}")
-    preferred = ("clips", "dcase-weak") if answers else ("dcase", "csv")
-    return min(fits, key=lambda fit: (-fit[0], fit[1].name not in preferred, fit[1].name.endswith("weak")))[1]
+    return max(fits, key=itemgetter(0))[1]  # of several the first
 
 
 def write(events: Events | Answers, path: str | os.PathLike[str], format: str | None = None) -> list[str]:

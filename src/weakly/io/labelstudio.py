@@ -24,7 +24,7 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from .documents import number
-from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, answer_losses, losses, save_json, texts_of
+from .formats import EMPTY, IDLE, JSON, LENGTHS, Format, losses, save_json, texts_of
 from .source import Source
 from .table import TextRows
 from .vocabulary import answer_of, is_vocabulary, opposites, person_of
@@ -317,11 +317,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
             yield _task(next(numbers), {"recording": name, "audio": name}, [note])
 
     save_json(tasks(), path)
-    found = answer_losses(answers, EMPTY, "annotator", "seconds", "query", "annotation")
-    known = int(answers.recordings["length"].notna().sum())
-    if known:
-        found.append(f"the lengths of {counted(known, 'recording')}")
-    return found
+    return losses(answers, EMPTY, "annotator", "seconds", "query", "annotation")
 
 
 def query_task(row: dict[Any, Any], clip: Path | None, path: Path | None, prefix: str) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from ..base.results import counted
-from ..model.events import COLUMNS, Events
+from ..model.events import Events
 from . import times
 from . import vocabulary as terms
 from .columns import _decides, _goes_with, alone, roles_of
-from .formats import Format, columns_of, delimited, exact, save, table_writer
+from .formats import Format, delimited, everything_of, save, table_writer
 from .source import Source, quoted
 from .table import ColumnTable, TextRows, several_labels
 from .times import Roles
@@ -418,20 +418,11 @@ def _answered(table: ColumnTable, roles: Roles, rows: TextRows) -> Any:
 
 def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     """Everything; what numbers other columns hold reads back as text."""
-    frame, listing = events.to_frame(), events.recordings
-    idle = list(listing.index[~listing["annotated"]])
-    names = ["recording", "onset", "offset", "label", *(n for n in ("annotator", "confidence") if n in frame)]
-    names += [str(name) for name in frame.columns if name not in COLUMNS]
-    columns = columns_of(frame, *names, silent=[*events.silent, *idle])
-    typed = [name for name in names[4:] if name != "confidence" and frame[name].dtype.kind in "fiucmM"]
-    if listing["length"].notna().any():
-        names.append("recording_length")
-        columns.append(exact(listing["length"].reindex(columns[0])))
-    if idle:
-        names.append("annotated")
-        columns.append(["True"] * (len(columns[0]) - len(idle)) + ["False"] * len(idle))
-    save(path, delimited(columns, delimiter=delimiter, names=names))
-    return [f"that the column {name} holds {frame[name].dtype}: it reads back as text" for name in typed]
+    columns, kinds = everything_of(events), events.to_frame().dtypes
+    save(path, delimited(list(columns.values()), delimiter=delimiter, names=list(columns)))
+    known = ("onset", "offset", "confidence")
+    typed = {str(name): kind for name, kind in kinds.items() if name not in known and kind.kind in "fiucmM"}
+    return [f"that the column {name} holds {kind}: it reads back as text" for name, kind in typed.items()]
 
 
 _BIRDNET = {"Start (s)": "onset", "End (s)": "offset", "Scientific name": "scientific_name", "Common name": "label",

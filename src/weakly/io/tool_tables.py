@@ -22,7 +22,7 @@ from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
-from .formats import EMPTY, Format, answer_losses, delimited, losses, plain_fields, save, texts_of
+from .formats import EMPTY, LENGTHS, Format, delimited, losses, plain_fields, save, texts_of
 from .plain import EXACT, Dialect, rows_of
 from .source import Source, column_of
 from .table import ColumnTable, TextRows
@@ -142,7 +142,7 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         untold = [n for n, v in listing["length"].items() if v == v and clip_length(str(n)) != v]
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
-    found += answer_losses(answers, EMPTY)
+    found += losses(answers, EMPTY, LENGTHS)
     present = _present(frame, names, answers.silent)
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
     title, joined = ("event_label", None) if awkward else ("event_labels", ",".join)

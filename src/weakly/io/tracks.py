@@ -181,7 +181,7 @@ def write_answers(answers: Answers, path: Path) -> list[str]:
     lengths: dict[Any, float] = answers.recordings["length"].dropna().to_dict()
     tracks = Events.from_frame(frame.assign(label=text)[["recording", "onset", "offset", "label"]],
                                recordings=list(answers.recordings.index), recording_length=lengths)  # fmt: skip
-    lost = formats.answer_losses(answers, "query", EMPTY)
+    lost = losses(answers, "query", EMPTY)
     return per_recording(tracks, path, lost, ending=".txt", kind="Audacity", text=_track)
 
 
@@ -307,22 +307,15 @@ def read_rttm(source: Source) -> TextRows:
 
 def write_rttm(events: Events, path: Path) -> list[str]:
     """One line of words per event; words cannot hold spaces, so these become underscores."""
-    frame, found = events.to_frame(), losses(events, "label", "confidence", sums=True)
-    names, *times, labels, score = columns_of(
-        frame.assign(length=duration(frame["onset"], frame["offset"])),
-        "recording",
-        "onset",
-        "length",
-        "label",
-        "confidence",
-    )
-    names, labels = (
-        plain_fields(*each, UNDERSCORES) for each in ((names, found, "recording"), (labels, found, "label"))
-    )
-    found += ["empty labels, written as <NA>"] * ("" in events.labels)
+    frame, lost = events.to_frame(), losses(events, "label", "confidence")
+    lost += formats.inexact(frame["onset"], frame["offset"])
+    frame["length"] = duration(frame["onset"], frame["offset"])
+    names, *times, labels, score = columns_of(frame, "recording", "onset", "length", "label", "confidence")
+    names, labels = (plain_fields(*each, UNDERSCORES) for each in ((names, lost, "recording"), (labels, lost, "label")))
+    lost += ["empty labels, written as <NA>"] * ("" in events.labels)
     rows = ([word or "<NA>" for word in row] for row in zip(names, *times, labels, score))
     formats.save(path, ("SPEAKER {} 1 {} {} <NA> <NA> {} {} <NA>\n".format(*row) for row in rows))
-    return found
+    return lost
 
 
 def sniff_uem(source: Source) -> bool:
