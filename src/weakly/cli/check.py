@@ -38,9 +38,7 @@ def check(
     from .. import io
     from ..base.results import counted
 
-    how = reading.arguments()
-    del how["on_error"]
-    result = io.check(files, recordings=recordings, progress=not outlet.json, **how)
+    result = io.check(files, recordings=recordings, progress=not outlet.json, **reading.arguments())
     with failing_if(result, fail_on):
         if outlet.json:
             print_json(result)

@@ -179,26 +179,23 @@ class FileRows:
         source, place = next(islice(every, row, None))
         return source.at(place)
 
-    def lengths(self) -> dict[str, float]:
-        """What the files say of lengths; where they disagree, nothing is sure."""
-        lengths: dict[str, float] = {}
-        clash: set[str] = set()
-        for name, length in (pair for rows in self.files for pair in rows.lengths.items()):
-            if abs(lengths.setdefault(name, length) - length) > 1e-6 * length:
-                clash.add(name)
-        if clash:
-            told = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
-            self.notes.append(f"{told}; it is taken as unknown")
-        return {name: length for name, length in lengths.items() if name not in clash}
-
     def known(self, asked: SampleRequest) -> tuple[Any, list[str], list[str]]:
-        """The lengths, the empty recordings and those not annotated, over all files or of the sample."""
+        """The lengths, the empty recordings and those not annotated, over all files or of the sample.
+
+        Where files disagree on a length, nothing is sure.
+        """
         empty = list(dict.fromkeys(name for rows in self.files for name in rows.empty))
         idle = list(dict.fromkeys(name for rows in self.files for name in rows.unannotated))
         lengths = asked.lengths
         if lengths is not None and not isinstance(lengths, Mapping):
             return lengths, empty, idle
-        known = self.lengths()
+        stated: dict[str, float] = {}
+        told = [pair for rows in self.files for pair in rows.lengths.items()]
+        clash = {name for name, length in told if abs(stated.setdefault(name, length) - length) > 1e-6 * length}
+        if clash:
+            words = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
+            self.notes.append(f"{words}; it is taken as unknown")
+        known = {name: length for name, length in stated.items() if name not in clash}
         if self.sample is not None and isinstance(self.sample.lengths, Mapping):
             known |= self.sample.lengths
         elif lengths is not None:
@@ -232,6 +229,7 @@ def read_files(
     asked: SampleRequest = ALL,
     aside: Callable[[Source], bool] | None = None,
     absent: Sequence[str] | str | None = None,
+    where: Mapping[str, str] | None = None,
     **hints: Any,
 ) -> FileRows:
     """The rows of each file, or of a sample of their recordings; files that ``aside`` takes are no annotations.
@@ -245,17 +243,16 @@ def read_files(
     items = listed_paths(paths)
     given = {each for item in items for each in (os.fspath(item), str(Path(item)))}
     told = {"present" if role == "answer" else role: str(name) for role, name in (columns or {}).items()}
-    hints["layer"] = {role: name for role, name in (hints.pop("where", None) or {}).items() if role in LAYERS}
     by_file = told.get("annotator") == "@file" and bool(told.pop("annotator"))  # each file is an annotator's
+    hints |= {"on_error": on_error, "label": label, "recording_length": asked.lengths}
+    hints["layer"] = {role: name for role, name in (where or {}).items() if role in LAYERS}
     with ExitStack() as stack:
-        found = FileRows(*stack.enter_context(opened(items, told, asked, progress=progress)))
+        found = stack.enter_context(opened(items, told, asked, progress=progress))
         sizes = (len(s.data) if "data" in vars(s) else s.path.stat().st_size for s in found.sources)
         many, total = len(found.sources) > 1, sum(sizes)
         advance = stack.enter_context(progress_bar("checking" if collect else "reading", total, show=progress))
         for source in found.sources:
-            source.on_error, source.label, source.advance = on_error, label, advance
-            source.recording_length = asked.lengths
-            vars(source).update(hints)
+            vars(source).update(hints, advance=advance)
             try:
                 if aside is not None and chosen is None and aside(source):
                     continue
@@ -316,7 +313,7 @@ def _settle(found: FileRows, label: str | None, absent: Sequence[str] | str | No
 @contextmanager
 def opened(
     items: Sequence[str | os.PathLike[str]], told: dict[str, str], asked: SampleRequest = ALL, *, progress: bool = False
-) -> Iterator[tuple[list[Source], list[str], RecordingSample | None]]:
+) -> Iterator[FileRows]:
     """The files to be read, whole or with the rows of a sample only; and notes."""
     if asked.sample is not None and sum(each.n_bytes for each in listings(items).values()) > MOST_BYTES:
         away = Dataset.of(items, columns=told)  # read where it lies
@@ -337,12 +334,12 @@ def opened(
             first, more = next(iter(files.values())), " ..." if len(files) > 1 else ""
             raise InvalidInput(f"{first}{more}: {beyond(rows)}")
         else:
-            yield [Source(path, columns=dict(told), called=name) for path, name in files.items()], notes, None
+            yield FileRows([Source(path, columns=dict(told), called=name) for path, name in files.items()], notes)
 
 
 def _sampled(
     tables: Dataset, names: Mapping[str, str], asked: SampleRequest, told: dict[str, str], notes: list[str]
-) -> tuple[list[Source], list[str], RecordingSample]:
+) -> FileRows:
     """The files of a data set that have rows of a sample, as if they held nothing else; notes; and the sample."""
     looks = [look(tables, file) for file in range(len(tables.files))]
     count: Counter[str] = Counter()
@@ -360,7 +357,7 @@ def _sampled(
         path = tables.files[file]
         sources.append(Source(Path(path), columns=dict(columns), called=f"{names[path]} (sample)"))
         sources[-1].data = tables.part(file, wanted[file], sample.names)
-    return sources, notes, sample
+    return FileRows(sources, notes, sample)
 
 
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..base.results import Condition, to_jsonable
+from ..model.answers import several
 from .dataset import Paths
-from .gather import SampleRequest, match_lengths, name_key, read_files
-from .reading import asked_length, beside, known_hints, lengths_in, looked_at, read_examined, touching_frames
+from .gather import match_lengths, name_key, read_files
+from .reading import Options, asked_of, beside, lengths_in, looked_at, read_examined, touching_frames
 from .source import PARQUET, Source, quoted
 from .table import TextRows
 from .times import suspected_unit
@@ -105,21 +106,15 @@ def check(
     path: Paths,
     *,
     format: str | None = None,
-    columns: Mapping[str, str] | None = None,
     label: str | None = None,
-    where: Mapping[str, str] | None = None,
-    annotator: Sequence[str] | None = None,
-    merge: Mapping[str, Sequence[str]] | None = None,
-    recording_length: Any = None,
     examined: str | Path | None = None,
     recordings: str | Path | None = None,
-    progress: bool = False,
-    **hints: Any,
+    **options: Unpack[Options],
 ) -> Check:
     """The findings of a linter for annotation files: broken rows, wrong units, duplicates, missing recordings, ...
 
-    ``columns`` to ``examined`` are as for :func:`weakly.read`; so are ``point_length``, ``open_end``, ``absent`` and
-    ``sheet``; a file among ``path`` that lists lengths is used so.
+    The parameters are those of :func:`weakly.read`, but broken rows are findings whatever ``on_error`` says; a file
+    among ``path`` that lists lengths is used so.
     Of tables (Parquet, CSV) with more than 5 million rows a sample of recordings is looked at, which ``sample`` tells.
     ``recordings`` is a folder with the sounds: names without a sound, and sounds without annotations, are findings.
 
@@ -132,8 +127,9 @@ def check(
     ...     [(found.line, found.kind) for found in check(path).findings]
     [(2, 'end before start')]
     """
-    asked = asked_length(recording_length)
-    lengths = dict(asked) if isinstance(asked, Mapping) else {}
+    options.setdefault("sample", "auto")
+    asked, how = asked_of(options)
+    lengths = dict(asked.lengths) if isinstance(asked.lengths, Mapping) else {}
 
     def lists_lengths(source: Source) -> bool:
         try:
@@ -148,12 +144,10 @@ def check(
             source.signs += given.signs
         return listed
 
-    told = {role: name for role, name in (columns or {}).items() if (role, name) != ("annotator", "@file")}
-    known_hints({"where": where, **hints})
-    reads = read_files(
-        path, format=format, label=label, columns=told, on_error="collect", progress=progress, aside=lists_lengths,
-        asked=SampleRequest.of("auto", asked), where=where, **hints,
-    )  # fmt: skip
+    columns = options.get("columns") or {}
+    how["columns"] = {role: name for role, name in columns.items() if (role, name) != ("annotator", "@file")}
+    how["on_error"] = "collect"
+    reads = read_files(path, format=format, label=label, aside=lists_lengths, asked=asked, **how)
     looked = str(examined)[6:] if str(examined).startswith("label=") else None
     if looked is not None:
         looked_at(reads, looked)
@@ -167,8 +161,8 @@ def check(
     found += [item for source in reads.sources for item in _broken(source)]
     found += [noted(source, kind, words) for source in reads.sources for kind, words in source.signs]
     for rows in tables:
-        _choose(rows, label, where or {}, annotator or (), merge or {})
-    everyone = 0.0 if asked is None or isinstance(asked, Mapping) else float(asked)
+        _choose(rows, label, options)
+    everyone = asked.lengths if isinstance(asked.lengths, float) else 0.0
     names = list(dict.fromkeys(name for rows in tables for name in [*rows.data["recording"], *rows.empty]))
     try:
         known = match_lengths(lengths, names, []) if lengths else {}
@@ -200,13 +194,14 @@ def check(
     return Check(tuple(files), *counts, tuple(found), readings, reads.account, merged, sample, what)
 
 
-def _choose(rows: TextRows, label: str | None, where: Mapping[str, str], annotator: Sequence[str], merge: Any) -> None:
+def _choose(rows: TextRows, label: str | None, options: Options) -> None:
     """Only the rows of the selection, with the same rules as for events; the others say nothing here."""
-    known = sorted(set(rows.data["label"]))
+    known, merge, annotator = set(rows.data["label"]), options.get("merge") or {}, options.get("annotator")
     into = {str(old): str(new) for new, olds in merge.items() for old in (known if list(olds) == ["*"] else olds)}
     rows.data["label"] = [into.get(value, value) for value in rows.data["label"]]
-    wanted = {name: (value,) for name, value in where.items()} | ({"annotator": annotator} if annotator else {})
-    wanted |= {"label": (label,)} if label is not None and label in rows.data["label"] else {}
+    wanted = {name: [value] for name, value in (options.get("where") or {}).items()}
+    wanted |= {"annotator": several(annotator)} if annotator else {}
+    wanted |= {"label": [label]} if label is not None and label in rows.data["label"] else {}
     for name, values in wanted.items():
         name = name if name in rows.data else rows.aliases.get(name, name)
         if name in rows.data:

@@ -65,7 +65,7 @@ def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> 
     return table, {"late": int(gone.sum())} if skip else {"clipped": int(cut.sum()), "late": int(gone.sum())}
 
 
-HINTS = ("absent", "where", "point_length", "open_end", "sheet")
+PARSING = ("columns", "on_error", "point_length", "open_end", "absent", "sheet", "where", "progress")
 _Rows = TypeVar("_Rows", Events, Answers)
 
 
@@ -148,7 +148,7 @@ def read(
         examined = None
     elif examined is not None and not isinstance(examined, pd.DataFrame):
         examined = read_examined(os.fspath(examined))
-    asked, how = _asked(options, [] if examined is None else map(str, examined["recording"]))
+    asked, how = asked_of(options, [] if examined is None else map(str, examined["recording"]))
     found = gathered(path, format=format, label=label, asked=asked, **how)
     lengths, empty, idle = found.known(asked)
     if looked is not None:
@@ -246,24 +246,18 @@ def touching_frames(table: pd.DataFrame, notes: list[str]) -> None:
         notes.append(f"{told} (frames?): computations join them to one event")
 
 
-def known_hints(options: Mapping[str, Any]) -> None:
-    """Check what is told of points and of open ends."""
+def asked_of(options: Options, more: Iterable[str] = ()) -> tuple[SampleRequest, dict[str, Any]]:
+    """What is known of recordings before files are opened and how many are to be read; and how files are parsed."""
+    for name in options.keys() - Options.__annotations__.keys():
+        known = ", ".join(Options.__annotations__)
+        raise TypeError(f"reading got an unexpected keyword argument {name!r}; there are {known}")
     length, end = options.get("point_length"), options.get("open_end")
     if length is not None and not (isinstance(length, (int, float)) and 0 < length < np.inf):
         raise InvalidInput(f"point_length must be seconds > 0, got {length!r}")
     if end not in (None, "recording"):
         raise InvalidInput(f"open_end must be 'recording', got {end!r}")
-
-
-def _asked(options: Options, more: Iterable[str] = ()) -> tuple[SampleRequest, dict[str, Any]]:
-    """What is known of recordings before files are opened and how many are to be read; and how files are parsed."""
-    for name in options.keys() - Options.__annotations__.keys():
-        known = ", ".join(Options.__annotations__)
-        raise TypeError(f"reading got an unexpected keyword argument {name!r}; there are {known}")
-    given = options.get("recording_length")
-    lengths = None if given is None else asked_length(given, options.get("on_error", "raise"))
-    known_hints(options)
-    how = {name: value for name, value in options.items() if name in (*HINTS, "columns", "on_error", "progress")}
+    lengths = asked_length(options.get("recording_length"), options.get("on_error", "raise"))
+    how = {name: value for name, value in options.items() if name in PARSING}
     return SampleRequest.of(options.get("sample"), lengths, more), how
 
 
@@ -320,7 +314,7 @@ def read_answers(
     ...     read_answers(path, label="dog").to_frame()["present"].tolist()
     [1.0, nan]
     """
-    asked, how = _asked(options)
+    asked, how = asked_of(options)
     where, length = options.get("where"), options.get("recording_length")
     found = gathered(path, format=format, label=label, answers=True, asked=asked, **how)
     lengths, empty, _ = found.known(asked)
