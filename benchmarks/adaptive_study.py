@@ -20,7 +20,7 @@ from weakly.base.errors import InvalidInput
 from weakly.base.report import Report, Result
 from weakly.base.results import counted, to_jsonable
 from weakly.io.reading import read
-from weakly.io.signals import duration
+from weakly.io.signals import header
 from weakly.io.soundscape import log_mel, soundscape
 from weakly.methods import Outcome, Recording, SimulatedAnnotator, run, score
 from weakly.methods.bisection import Bisection
@@ -214,7 +214,7 @@ def real_recordings(folder: str | Path, *, label: str | None = None) -> list[Rec
     found = []
     for path in sounds:
         mine = frame[frame["recording"].map(lambda name: Path(str(name)).stem) == path.stem]
-        length = duration(path)
+        length = header(path).seconds
         events = merge(np.clip(mine[["onset", "offset"]].to_numpy(float), 0, length))
         found.append(Recording(path.name, length, path=path, events=events, features=log_mel(path)))
     return found

@@ -27,7 +27,7 @@ from selenium.webdriver.common.by import By
 
 import weakly as wk
 from weakly.apps.label import Client
-from weakly.io.signals import duration
+from weakly.io.signals import header
 from weakly.model.intervals import merge
 
 _HEARD = """const s = document.getElementById('sound');
@@ -114,7 +114,7 @@ def inside(at, spans):
 def main(recording, annotations, label, way="", target="", shots=None):
     strong = wk.read(annotations, label=label).to_frame()
     events = merge(strong[["onset", "offset"]].to_numpy(float))
-    length = duration(recording)
+    length = header(recording).seconds
     mean, rate = float((events[:, 1] - events[:, 0]).mean()), len(events) / length
     best = float(wk.optimal_segment_length(event_length=mean, presence_criterion=0.5, objective="recording"))
     print(f"{len(events)} events of {mean:.2f} s in {length:.1f} s; best fixed segments {best:.2f} s")

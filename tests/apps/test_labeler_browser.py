@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import axe_core_python
+import pandas as pd
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -609,7 +610,8 @@ def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):
     """Somebody who listens, by what the store says of each segment: no picture, no context, a sample, then the card."""
     scene = soundscape(30, n_events=12, event_length=(0.1, 0.2), least_gap=0.8, rng=2)
     scene.write(tmp_path / "in" / "pond.wav")
-    scene.to_frame().assign(recording="pond.wav", label="frog").to_csv(tmp_path / "known.csv", index=False)
+    known = pd.DataFrame(scene.events, columns=["onset", "offset"])
+    known.assign(recording="pond.wav", label="frog").to_csv(tmp_path / "known.csv", index=False)
     words = ("--label", "frog", "--segment-length", "0.4", "--events", str(tmp_path / "known.csv"))
     (line,) = label(str(tmp_path / "in"), "--measure", "--items", "20", *words)
     desk.calm()

@@ -61,7 +61,8 @@ def test_json_is_one_document(capsys, sounds):
 def test_strong_labels_tell_the_criterion_too(capsys, tmp_path):
     scene = soundscape(120, n_events=30, event_length=(1.0, 2.0), rng=4)
     path = scene.write(tmp_path / "a.wav")
-    scene.to_frame().assign(recording="a.wav", label="event").to_csv(tmp_path / "strong.csv", index=False)
+    known = pd.DataFrame(scene.events, columns=["onset", "offset"])
+    known.assign(recording="a.wav", label="event").to_csv(tmp_path / "strong.csv", index=False)
     out = tmp_path / "tasks"
     weakly(capsys, "queries", path, "--segment-length", 1, "--out", out)
     state = pd.read_csv(out / "queries.csv")

@@ -213,11 +213,6 @@ def _truncated(path: Path, info: Any) -> str:
     return ""
 
 
-def duration(path: PathLike, *, sample_rate: float | None = None) -> float:
-    """The length of a recording in seconds, from its header alone."""
-    return header(path, sample_rate=sample_rate).seconds
-
-
 def durations(paths: Iterable[PathLike], *, sample_rate: float | None = None) -> RecordingListing:
     """The lengths of recordings; what is corrupt or truncated is skipped, named and counted in one warning."""
     seconds: dict[Path, float] = {}
@@ -292,7 +287,7 @@ def _stretch(signal: SignalHeader, first: int, last: int) -> Samples:
             held = optional("wfdb", extra="signals").rdrecord(name, sampfrom=first, sampto=last).p_signal
         else:
             ends = (first / signal.sample_rate, last / signal.sample_rate)
-            held = np.column_stack([one.get_data_slice(*ends) for one in _edf(signal.path)[0]])
+            held = np.column_stack([channel.get_data_slice(*ends) for channel in _edf(signal.path)[0]])
     return np.asarray(np.nan_to_num(held), dtype=np.float32)
 
 
@@ -304,9 +299,9 @@ def _edf(path: Path) -> tuple[list[Any], float]:
         told = int(file.read(244)[236:])  # edfio puts the number that is there in its place
     if told > held.num_data_records:
         raise InvalidInput(f"{path}: truncated: it holds {held.num_data_records} of its {told} data records")
-    most = max(one.sampling_frequency for one in held.signals)
+    most = max(channel.sampling_frequency for channel in held.signals)
     seconds = plausible_length(str(path), float(held.duration))
-    return [one for one in held.signals if one.sampling_frequency == most], seconds
+    return [channel for channel in held.signals if channel.sampling_frequency == most], seconds
 
 
 def channel_names(path: PathLike) -> list[str]:
@@ -319,7 +314,7 @@ def channel_names(path: PathLike) -> list[str]:
         if path.suffix.lower() == ".hea":
             return list(optional("wfdb", extra="signals").rdheader(str(path.with_suffix(""))).sig_name or ())
         if path.suffix.lower() in MEASURED:
-            return [str(one.label) for one in _edf(path)[0]]
+            return [str(channel.label) for channel in _edf(path)[0]]
         return [str(k + 1) for k in range(_signal_values(path).shape[1])]
 
 

@@ -35,8 +35,7 @@ def _bands(n_bins: int, sample_rate: float, n_bands: int) -> NDArray[np.float32]
     weights = np.clip(np.minimum(rise, fall), 0, None)
     empty = np.flatnonzero(weights.sum(axis=0) == 0)
     weights[np.abs(at - edges[1:-1][empty]).argmin(axis=0), empty] = 1.0
-    found: NDArray[np.float32] = (weights / weights.sum(axis=0)).astype(np.float32)
-    return found
+    return np.asarray(weights / weights.sum(axis=0), dtype=np.float32)
 
 
 def log_mel(
@@ -109,45 +108,47 @@ def load_features(path: PathLike, *, hop: float | None = None) -> Features:
         i * hop to (i + 1) * hop.
     """
     path = Path(path)
-    kind = path.suffix.lower()
-    if not path.is_file():
-        raise InvalidInput(f"{path}: no such file")
-    columns: dict[str, Any] = {}
-    if kind == ".npy":
-        values = np.load(path, allow_pickle=False)
-    elif kind == ".npz":
-        with np.load(path, allow_pickle=False) as archive:
-            columns = {name: archive[name] for name in archive.files}
-        values = next((value for value in columns.values() if value.ndim == 2), None)
-        if values is None:
-            raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(columns)}")
-    elif kind in (".parquet", ".pq"):
-        frame = _parquet(path)
-        columns = {str(name): frame[name].to_numpy() for name in frame}
-        vectors = [name for name in frame if frame[name].dtype == object and len(frame)]
-        timed = {*_NAMES["middle"], *_NAMES["onset"], *_NAMES["offset"]}
-        others = frame[[name for name in frame if str(name).lower() not in timed]].select_dtypes("number")
-        values = np.stack(list(frame[vectors[0]])) if vectors else others.to_numpy()
-    else:
+    if path.suffix.lower() not in (".npy", ".npz", ".parquet", ".pq"):
         raise InvalidInput(f"{path}: features must be .npy, .npz or .parquet")
-    told = _named(columns)
+    columns = _columns_in(path)
+    told, timed = _named(columns), {*_NAMES["middle"], *_NAMES["onset"], *_NAMES["offset"]}
+    rest = [values for name, values in columns.items() if name.lower() not in timed]
+    vectors = next((np.stack(list(each)) for each in rest if each.dtype == object and len(each)), None)
+    matrix = next((each for each in rest if each.ndim == 2), vectors)
+    numbers = [each for each in rest if each.dtype.kind in "iuf" and each.ndim == 1]
+    if matrix is None and not numbers:
+        raise InvalidInput(f"{path}: no matrix of features; there are {', '.join(columns)}")
     at = {role: np.asarray(columns[told[role]], np.float64) for role in ("middle", "onset", "offset") if role in told}
     times: Any = at.get("middle", at.get("onset"))  # the middle of each row, or between its start and its end
-    if times is None:
-        if hop is None:
-            raise InvalidInput(f"{path}: no times in the file; give hop, the seconds from one row to the next")
-        times = (np.arange(len(values)) + 0.5) * hop
-    elif "middle" not in at and "offset" in at:
-        times = (times + at["offset"]) / 2
     try:
-        return Features(times, np.asarray(values, np.float32))
+        values = np.asarray(np.column_stack(numbers) if matrix is None else matrix, np.float32)
+        if times is None and hop is None:
+            raise InvalidInput("no times in the file; give hop, the seconds from one row to the next")
+        if times is None:
+            times = (np.arange(len(values)) + 0.5) * hop
+        elif "middle" not in at and "offset" in at:
+            times = (times + at["offset"]) / 2
+        return Features(times, values)
     except (InvalidInput, ValueError) as error:
         raise InvalidInput(f"{path}: {error}") from error
 
 
-def _parquet(path: Path) -> pd.DataFrame:
-    optional("pyarrow", extra="parquet")
-    return pd.read_parquet(path)
+def _columns_in(path: Path) -> dict[str, Any]:
+    """The columns of a table, or the arrays of an npz file, by their names; the array of an npy file has none."""
+    kind = path.suffix.lower()
+    if not path.is_file():
+        raise InvalidInput(f"{path}: no such file")
+    if kind == ".npy":
+        return {"": np.load(path, allow_pickle=False)}
+    if kind == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(archive)
+    if kind in (".parquet", ".pq"):
+        optional("pyarrow", extra="parquet")
+        table = pd.read_parquet(path)
+    else:
+        table = pd.read_csv(path, sep="," if kind == ".csv" else "\t")
+    return {str(name): table[name].to_numpy() for name in table}
 
 
 #: What the columns of tables of frames are called, in lower case.
@@ -159,7 +160,6 @@ _NAMES = {
     "score": ("score", "confidence", "probability", "logit", "prob"),
     "label": ("label", "event_label", "common name", "species", "class"),
 }
-_TABLES = (".csv", ".tsv", ".txt", ".parquet")
 
 
 def _named(columns: Iterable[Any]) -> dict[str, Any]:
@@ -180,60 +180,46 @@ def read_scores(path: str | Path, *, hop: float | None = None) -> pd.DataFrame:
     where = Path(path)
     if not where.exists():
         raise InvalidInput(f"{where}: there is no such file or folder of scores")
-    files = sorted(p for p in where.iterdir() if p.suffix.lower() in (*_TABLES, ".npy")) if where.is_dir() else [where]
+    kinds = (".csv", ".tsv", ".txt", ".parquet", ".npy")
+    files = sorted(p for p in where.iterdir() if p.suffix.lower() in kinds) if where.is_dir() else [where]
     if not files:
         raise InvalidInput(f"{where}: there are no scores (.csv, .tsv, .parquet or .npy) in this folder")
     return pd.concat([_scores_in(file, hop) for file in files], ignore_index=True)
 
 
 def _scores_in(file: Path, hop: float | None) -> pd.DataFrame:
+    columns = _columns_in(file)
     if file.suffix.lower() == ".npy":
-        values = np.load(file, allow_pickle=False)
+        values = columns[""]
         if values.ndim != 1:
             raise InvalidInput(f"{file}: one score per frame is needed, got an array of shape {values.shape}")
         if hop is None or not hop > 0:
             raise InvalidInput(f"{file}: give the seconds from one frame to the next (hop, --hop), got {hop}")
         times = hop * np.arange(len(values) + 1)
         return pd.DataFrame({"recording": file.stem, "onset": times[:-1], "offset": times[1:], "score": values})
-    parquet, sign = file.suffix.lower() == ".parquet", "," if file.suffix.lower() == ".csv" else "\t"
-    table = _parquet(file) if parquet else pd.read_csv(file, sep=sign)
-    found = _named(table)
-    missing = [word for word in ("onset", "offset", "score") if word not in found]
+    names = _named(columns)
+    missing = [word for word in ("onset", "offset", "score") if word not in names]
     if missing:
-        there = ", ".join(map(str, table))
-        raise InvalidInput(f"{file}: no column says the {missing[0]} of a frame; there are {there}")
-    frame = pd.DataFrame({word: table[name] for word, name in found.items() if word != "middle"})
+        raise InvalidInput(f"{file}: no column says the {missing[0]} of a frame; there are {', '.join(columns)}")
+    frame = pd.DataFrame({word: columns[name] for word, name in names.items() if word != "middle"})
     return frame.assign(recording=file.stem if "recording" not in frame else frame["recording"].astype(str))
 
 
-KINDS = ("chirp", "pulse", "noise")
 COLOURS = {"white": 0.0, "pink": 1.0, "brown": 2.0}
 
 
 @dataclass(frozen=True)
 class Soundscape:
-    """Samples with everything that is true of them: events to the sample, and how they were made."""
+    """Samples with everything that is true of them: the events, to the sample."""
 
     samples: NDArray[np.float32]
     sample_rate: int
-    onsets: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    labels: tuple[str, ...]
-    snr: float
+    events: NDArray[np.float64]  # (n, 2), seconds, in order
 
     @property
     def seconds(self) -> float:
         """The length in seconds."""
         return len(self.samples) / self.sample_rate
-
-    @property
-    def events(self) -> NDArray[np.float64]:
-        """The events as an (n, 2) array of seconds, in order."""
-        return np.column_stack((self.onsets, self.offsets))
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per event: onset, offset, label."""
-        return pd.DataFrame({"onset": self.onsets, "offset": self.offsets, "label": list(self.labels)})
 
     def write(self, path: PathLike) -> Path:
         """The soundscape as an audio file; the ending of the name says which format."""
@@ -251,7 +237,7 @@ def soundscape(
     n_events: int = 5,
     event_length: Any = (0.5, 1.5),
     snr: float = 20.0,
-    kinds: tuple[str, ...] = KINDS,
+    kinds: tuple[str, ...] = ("chirp", "pulse", "noise"),
     background: Any = "pink",
     least_gap: float = 0.1,
     sample_rate: int = 16000,
@@ -266,7 +252,7 @@ def soundscape(
     event_length : seconds of every event, or (least, most) of a uniform law.
     snr : power of an event over the power of the background during it, in dB.
     kinds : of chirp (a tone that glides), pulse (a train of clicks of one pitch) and noise (a band of noise); each
-        event takes one at random, and its label says which.
+        event takes one at random.
     background : white, pink or brown noise; or samples of your own, which are scaled to power 1.
 
     Notes
@@ -282,10 +268,6 @@ def soundscape(
     """
     length = float(check("recording_length", length, called="length"))
     count = int(check("n_events", n_events))
-    for kind in kinds:
-        choice("kinds", kind, KINDS)
-    if isinstance(background, str):
-        choice("background", background, tuple(COLOURS))
     rng = np.random.default_rng(rng)
     lo, hi = np.broadcast_to(check("event_length", event_length), (2,))
     lengths = rng.uniform(lo, hi, count)
@@ -301,23 +283,18 @@ def soundscape(
 
     size = round(length * sample_rate)
     if isinstance(background, str):
-        samples = _coloured(size, COLOURS[background], rng)
+        samples = _coloured(size, COLOURS[choice("background", background, tuple(COLOURS))], rng)
     else:
         samples = np.array(background, dtype=np.float64)
         if samples.shape != (size,) or not samples.any():
             raise InvalidInput(f"background must hold {size} samples that are not all 0, got shape {samples.shape}")
         samples /= np.sqrt(np.mean(samples**2))
-    labels = []
     for a, b in zip(first, last):
-        kind = str(rng.choice(kinds))
-        sound = _one_sound(kind, b - a, sample_rate, rng)
+        sound = _one_sound(str(rng.choice(kinds)), b - a, sample_rate, rng)
         sound *= np.sqrt(10 ** (snr / 10) / max(1e-12, float(np.mean(sound**2))))
         samples[a:b] += sound
-        labels.append(kind)
     samples *= 0.5 / max(1e-9, float(np.abs(samples).max(initial=0.0)))
-    return Soundscape(
-        samples.astype(np.float32), sample_rate, first / sample_rate, last / sample_rate, tuple(labels), float(snr)
-    )
+    return Soundscape(samples.astype(np.float32), sample_rate, np.column_stack((first, last)) / sample_rate)
 
 
 def _coloured(count: int, power: float, rng: Any) -> NDArray[np.float64]:
@@ -329,8 +306,7 @@ def _coloured(count: int, power: float, rng: Any) -> NDArray[np.float64]:
     f = np.arange(len(spectrum)) / max(1, count)  # cycles per sample
     spectrum /= np.maximum(f, 1e-3) ** (power / 2)
     noise = np.fft.irfft(spectrum, count)
-    found: NDArray[np.float64] = noise / noise.std()
-    return found
+    return np.asarray(noise / noise.std())
 
 
 def _one_sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64]:
@@ -353,5 +329,4 @@ def _one_sound(kind: str, count: int, rate: int, rng: Any) -> NDArray[np.float64
         ramp = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
         wave[:n] *= ramp
         wave[-n:] *= ramp[::-1]
-    found: NDArray[np.float64] = wave
-    return found
+    return np.asarray(wave)
