@@ -157,19 +157,25 @@ def write(
     choice("to", to, TOOLS)
     if cut and to in ("raven", "audacity", "csv"):
         raise InvalidInput(f"cut is for Label Studio; {to} opens whole recordings, and to='clips' cuts for any tool")
-    if to in ("clips", "birdnet", "zooniverse") or cut:
+    cuts = cut or to in ("clips", "birdnet", "zooniverse")
+    if cuts:
         for name in queries.frame["recording"].unique():
             if queries.recordings[str(name)].path is None:
                 raise InvalidInput(f"recording {name!r}: clips need its audio, and only its length is known")
     campaign = Campaign.start(out, queries, tool={"to": to, "url_prefix": url_prefix, "cut": cut})
     folder, frame, known = campaign.folder, campaign.queries, campaign.everything() | queries.recordings
-    typed = {one.query: CHOICES[2 if np.isnan(one.present) else 0 if one.present else 1]
-             for one in campaign.answers if not one.annotator}  # fmt: skip
+    typed = {answer.query: CHOICES[2 if np.isnan(answer.present) else 0 if answer.present else 1]
+             for answer in campaign.answers if not answer.annotator}  # fmt: skip
     frame = frame.assign(answer=[typed.get(query, "") for query in frame["query"]])
-    export, sample_rate = Exporter(campaign), queries.parameters["sample_rate"]
+    export = Exporter(campaign)
     export.rows(folder / QUERIES, frame.drop(columns="answer"), key="query")
+    names = _in_folders(frame) if to == "birdnet" else {query: f"{query}.wav" for query in frame["query"]}
+    clips: list[Path] | None = None
+    if cuts:
+        place = folder / ("birdnet" if to == "birdnet" else "clips")
+        clips = _cut(frame, known, place, names, fade=fade, sample_rate=queries.parameters["sample_rate"])
+        export.paths += clips
     if to == "labelstudio":
-        clips = _cut(frame, known, folder / "clips", fade, sample_rate) if cut else None
         _labelstudio(export, frame, known, clips, url_prefix)
     elif to == "raven":
         for name, part in frame.groupby("recording", sort=False):
@@ -177,21 +183,15 @@ def write(
     elif to == "audacity":
         for name, part in frame.groupby("recording", sort=False):
             export.lines(folder / "audacity" / f"{_stem(name)}.txt", _audacity(part))
-    elif to == "csv":
-        export.rows(folder / "clips.csv", _clips(frame, known), key="query")
-    elif to == "birdnet":
-        export.paths += _cut(frame, known, folder / "birdnet", fade, sample_rate, _in_folders(frame))
     elif to == "zooniverse":
-        export.paths += _cut(frame, known, folder / "clips", fade, sample_rate)
         hidden = {f"#{name}": frame[name] for name in ("query", "recording", "onset", "offset", "label")}  # from people
-        listing = pd.DataFrame({"filename": [f"{query}.wav" for query in frame["query"]], **hidden})
+        listing = pd.DataFrame({"filename": frame["query"].map(names), **hidden})
         export.rows(folder / "clips" / "manifest.csv", listing, key="filename")
-    else:
-        clips = _cut(frame, known, folder / "clips", fade, sample_rate)
+    elif to != "birdnet":
         listing = _clips(frame, known)
-        listing["file"] = [str(path.relative_to(folder)) for path in clips]
-        listing["start_time"], listing["end_time"] = 0.0, (frame["offset"] - frame["onset"]).round(6).to_numpy()
-        export.paths += clips
+        if clips is not None:
+            listing["file"] = [str(path.relative_to(folder)) for path in clips]
+            listing["start_time"], listing["end_time"] = 0.0, (frame["offset"] - frame["onset"]).round(6).to_numpy()
         export.rows(folder / "clips.csv", listing, key="query")
     return [*([] if campaign.store.file is None else [campaign.store.file]), *export.paths]
 
@@ -225,7 +225,7 @@ def _audacity(part: pd.DataFrame) -> dict[str, str]:
 
 
 def _clips(frame: pd.DataFrame, known: dict[str, Recording]) -> pd.DataFrame:
-    paths = {name: name if one.path is None else str(one.path) for name, one in known.items()}
+    paths = {name: name if recording.path is None else str(recording.path) for name, recording in known.items()}
     return pd.DataFrame({
         "file": frame["recording"].map(paths),
         "start_time": frame["onset"].round(6),
@@ -252,18 +252,16 @@ def _in_folders(queries: pd.DataFrame) -> dict[str, str]:
 
 
 def _cut(
-    frame: pd.DataFrame, known: dict[str, Recording], folder: Path, fade: float, sample_rate: float | None,
-    names: Mapping[str, str] | None = None,
-) -> list[Path]:  # fmt: skip
+    frame: pd.DataFrame, known: dict[str, Recording], folder: Path, names: Mapping[str, str], **how: Any
+) -> list[Path]:
     paths = []
     for row in frame.to_dict("records"):
-        target = folder / (f"{row['query']}.wav" if names is None else names[row["query"]])
-        source = known[row["recording"]].path
+        target, source = folder / names[row["query"]], known[row["recording"]].path
         assert source is not None
         there = [target, *(target.parent / moved / target.name for moved in _REVIEWED)]
         held = next((path for path in there if path.is_file()), None)
         if held is None:  # its name says what is in it, so a clip that is there is right
-            write_clip(source, target, onset=row["onset"], offset=row["offset"], fade=fade, sample_rate=sample_rate)
+            write_clip(source, target, onset=row["onset"], offset=row["offset"], **how)
         paths.append(held or target)
     return paths
 
@@ -271,7 +269,6 @@ def _cut(
 def _labelstudio(
     export: Exporter, frame: pd.DataFrame, known: dict[str, Recording], clips: list[Path] | None, prefix: str
 ) -> None:
-    export.paths += clips or []
     turns: dict[int, list[dict[str, Any]]] = {}
     for k, row in enumerate(frame.to_dict("records")):
         clip = None if clips is None else clips[k]
