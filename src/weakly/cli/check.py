@@ -106,18 +106,9 @@ def convert(
     rows = tell_reading(read(source, **how), quiet=outlet.json)
     lost = io.write(rows, target, write_as)
     if outlet.json:
-        document = {
-            "read": source,
-            "written": str(target),
-            "n_rows": len(rows),
-            "n_recordings": len(rows.recordings),
-            "skipped": rows.skipped,
-            "reading": rows.reading,
-            "account": rows.account,
-            "notes": list(rows.notes),
-            "lost": lost,
-        }
-        print_json(document)
+        counts = {"n_rows": len(rows), "n_recordings": len(rows.recordings), "skipped": rows.skipped}
+        told = {"reading": rows.reading, "account": rows.account, "notes": list(rows.notes), "lost": lost}
+        print_json({"read": source, "written": str(target), **counts, **told})
         return
     kind = "answer" if answers else "event"
     say(

@@ -88,12 +88,6 @@ def _record(path: Path) -> str | None:
     return next((name for name in (base, base.removesuffix(".edf")) if Path(name + ".hea").is_file()), None)
 
 
-def sniff_wfdb(source: Source) -> bool:
-    """A file that is no text beside a record's header of the same name."""
-    other = source.path.suffix.lower() in ("", ".hea", ".dat", ".mat", ".txt", ".csv", ".edf")
-    return not other and _record(source.path) is not None and source.data[-2:] == b"\0\0"
-
-
 def read_wfdb(source: Source) -> TextRows:
     """Rhythms, from one change to the next, and what stands between ``[`` and ``]``; beats are points, passed over."""
     wfdb = optional("wfdb", extra="signals")
@@ -143,8 +137,9 @@ READERS = (
            write_parquet, write_parquet, endings=(".parquet", ".pq"), binary=True, mark=f"^{PARQUET.decode()}"),
     Format("edf", "annotations of EDF+ and BDF+ (needs the extra signals)", (), read_edf, binary=True,
            mark=r"(?s)^(0       |\xffBIOSEMI).{184}[EB]DF\+"),  # the plain kinds hold no annotations
-    Format("wfdb", "WFDB annotations beside their header: rhythms (needs the extra signals)", sniff_wfdb, read_wfdb,
-           binary=True, mark=r"\0\0\Z"),
+    Format("wfdb", "WFDB annotations beside their header: rhythms (needs the extra signals)",
+           lambda s: s.path.suffix.lower() not in ("", ".hea", ".dat", ".mat", ".txt", ".csv", ".edf")
+           and _record(s.path) is not None, read_wfdb, binary=True, mark=r"\0\0\Z"),
 )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,9 +137,7 @@ def check(
             return False
         if listed:
             given = Source(source.path, called=source.called)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they are findings here
-                lengths.update(lengths_in(given))
+            lengths.update(lengths_in(given))
             source.signs += given.signs
         return listed
 

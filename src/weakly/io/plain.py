@@ -85,6 +85,8 @@ DIALECTS = (
     Dialect("mne-csv", "MNE annotations as CSV (onset, duration, description; onsets are dates)",
             frozenset(("onset", "duration", "description")), {"label": ("description",)},
             endings=(r"[-_.]annot(ations)?\.csv$", r"[-_]annot\.csv$")),
+    Dialect("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
+            frozenset(("segment_id", "start_time_seconds", "end_time_seconds", "label"))),
     Dialect("boundaries", "SALAMI boundaries (song_id, annotator, time, label): each lasts until the next",
             frozenset(("song_id", "time", "label")), {"recording": ("song_id",), "onset": ("time",),
             "label": ("label",)}, {"offset": times.NEXT}),
@@ -277,9 +279,7 @@ def _spread(table: ColumnTable, roles: Roles) -> ColumnTable:
             first = quoted(table.columns[label][many[0]])
             words = f"{counted(len(many), 'row')} with several classes (first {first}), each taken for itself"
             table.source.note(words)
-        if found is not None:
-            table = table.taken(np.repeat(np.arange(len(table)), [len(parts) for parts in found]))
-            table.columns[label] = [part for parts in found for part in parts]
+        table = table if found is None else table.listed(label, found)
     roles.table = table
     return table
 

@@ -6,7 +6,8 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -372,8 +373,18 @@ def read_lengths(path: str | Path, *, on_error: str = "raise") -> dict[str, floa
     With or without a line of names; tabs, commas or semicolons; a name may be a number. A length that is none is an
     error; with ``on_error="skip"`` its recording is left out.
     """
+    with _opened(path, on_error=on_error) as source:
+        return lengths_in(source)
+
+
+@contextmanager
+def _opened(path: str | Path, **how: Any) -> Iterator[Source]:
+    """One file, or a copy of what is behind an address; what its reader notes is given as warnings."""
     with at_hand(path) as (file, address):
-        return lengths_in(Source(file, on_error=on_error, called=address))
+        source = Source(file, called=address, **how)
+        yield source
+    for note in source.notes:
+        warnings.warn(note, AssumptionWarning, stacklevel=4)
 
 
 def lengths_in(source: Source) -> dict[str, float]:
@@ -398,8 +409,6 @@ def lengths_in(source: Source) -> dict[str, float]:
     source.ended(table.lines)
     if source.problems:
         source.note(f"{counted(len(source.problems), 'length')} left out")
-    for note in source.notes:
-        warnings.warn(note, AssumptionWarning, stacklevel=2)
     return found
 
 
@@ -418,12 +427,8 @@ def read_examined(path: str | Path, columns: Mapping[str, str] | None = None) ->
     ...     read_examined(path)[["onset", "offset"]].to_numpy().tolist()
     [[0.0, 10.0], [30.0, 40.0]]
     """
-    with at_hand(path) as (file, address):
-        source = Source(file, columns=dict(columns or {}), called=address)
-        found = _examined_in(source)
-    for note in source.notes:
-        warnings.warn(note, AssumptionWarning, stacklevel=2)
-    return found
+    with _opened(path, columns=dict(columns or {})) as source:
+        return _examined_in(source)
 
 
 _DONE = {"finished", "done"}

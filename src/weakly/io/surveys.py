@@ -197,6 +197,7 @@ def read_project(source: Source) -> TextRows:
 
 
 _FILE = re.compile(r"^file name:\s*(\S+)", re.IGNORECASE)
+_SUMMARY = re.compile(r"(?im)^(seizure[ \d]*)?(start time|number of seizures)")
 _MOMENT = re.compile(
     r"^(file|registration|seizure|clinical seizure)?\s*(?:n?\s*\d+)?\s*(start|end) time\s*:\s*(.+)$", re.IGNORECASE
 )
@@ -230,9 +231,7 @@ def read_seizures(source: Source) -> TextRows:
         elif not own:
             rows.add(begun, name, start, at, source.label or "seizure")
     source.unit_known, rows.empty = True, list(dict.fromkeys(rows.empty))
-    rows.finish().checked(lengths)
-    rows.reading = f"recording = File name ({rows.n_recordings}), label = 'seizure', time = start to end"
-    return rows
+    return rows.finish().checked(lengths).say("File name", "'seizure'", "time = start to end")
 
 
 def read_soccernet(source: Source) -> TextRows:
@@ -372,22 +371,13 @@ PROJECTS = (
 )  # fmt: skip
 
 
-def _is_summary(source: Source) -> bool:
-    """Lines of file names and of starts and ends of seizures."""
-    named = any(_FILE.match(line) for line in source.head) and "seizure" in source.text.lower()
-    return named and bool(re.search(r"(?im)^(seizure[ \d]*)?(start time|number of seizures)", source.text))
-
-
 STATES = (
-    Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)", _is_summary, read_seizures),
-    Format(
-        "boris-events",
-        "BORIS events (Time, Behavior, Status: START, STOP, POINT)",
-        sniff_states,
-        read_states,
-        mark="observation|behavior",
-    ),
-)
+    Format("seizures", "summaries of seizures as text (CHB-MIT, Siena)",
+           lambda s: any(map(_FILE.match, s.head)) and "seizure" in s.text.lower() and bool(_SUMMARY.search(s.text)),
+           read_seizures),
+    Format("boris-events", "BORIS events (Time, Behavior, Status: START, STOP, POINT)", sniff_states, read_states,
+           mark="observation|behavior"),
+)  # fmt: skip
 BARE = (
     Format("paths", "list of sounds in folders that are their classes", lambda s: len(s.head) > 1 and all(
            _PATH.fullmatch(text) and MEDIA.search(text) for text in s.head[1:]), read_paths, mark=r"^[^,;\t]+$"),

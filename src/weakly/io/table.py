@@ -180,9 +180,9 @@ class TextRows:
         self.lengths.update({n: length for n, length in lengths.items() if clip or n not in late})
         if late and not clip:
             told = (
-                f"the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) ends before "
+                f"the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) ends before"
             )
-            told += f"their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
+            told += f" their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
             told += "on_error='clip' (--on-error clip) keeps it and cuts the events there"
             self.source.note(told, kind="past the end")
 
@@ -280,8 +280,7 @@ class ColumnTable:
         if names is None:
             raise source.error("is empty; a table needs a line that names its columns")
         source.n_rows = total
-        padded = any(not value.strip() for i, value in enumerate(columns[-1]) if i not in short) if short else False
-        broken = short_rows(source, short, lines, len(names), padded=padded)
+        broken = _short_rows(source, short, lines, columns) if short else set()
         made = cls(source, names, columns, lines)
         return made._without(broken | (made._named_again() if named else set()))
 
@@ -324,6 +323,12 @@ class ColumnTable:
         at = rows.tolist()
         values = [v[rows] if isinstance(v, np.ndarray) else [v[i] for i in at] for v in self.columns.values()]
         return ColumnTable(self.source, self.names, values, [self.lines[i] for i in at])
+
+    def listed(self, name: str, cells: Sequence[Sequence[str]]) -> ColumnTable:
+        """The table with a row for each of the texts that the cells of a column list."""
+        table = self.taken(np.repeat(np.arange(len(self)), list(map(len, cells))))
+        table.columns[name] = [text for cell in cells for text in cell]
+        return table
 
     def find(self, *wanted: str) -> str | None:
         """The first of the wanted columns that the table has."""
@@ -389,11 +394,12 @@ def _even_rows(
     return even, kept
 
 
-def short_rows(
-    source: Source, short: Mapping[int, int], lines: Sequence[int | str], width: int, *, padded: bool
+def _short_rows(
+    source: Source, short: Mapping[int, int], lines: Sequence[int], columns: Sequence[Sequence[str]]
 ) -> set[int]:
     """Which rows with too few fields are broken: all, unless many are so and those that are whole never end with an
-    empty field (``padded``). Such a file leaves out what is empty at the end, which is said."""
+    empty field. Such a file leaves out what is empty at the end, which is said."""
+    width, padded = len(columns), any(not value.strip() for i, value in enumerate(columns[-1]) if i not in short)
     habit = len(short) > max(2, 0.1 * len(lines)) and not padded
     ended = source.text.endswith(("\n", "\r"))
     broken = {i for i, n in short.items() if not habit or n < 2 or (i == len(lines) - 1 and not ended)}

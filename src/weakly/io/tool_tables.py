@@ -23,7 +23,7 @@ from ..model.answers import Answers
 from ..model.events import Events
 from . import formats
 from .formats import EMPTY, LENGTHS, Format, delimited, losses, plain_fields, save, texts_of
-from .plain import EXACT, Dialect, rows_of
+from .plain import Dialect, rows_of
 from .source import Source, column_of
 from .table import ColumnTable, TextRows
 from .tracks import first_is_label
@@ -94,12 +94,6 @@ def write_strong(events: Events, path: Path) -> list[str]:
     return [*found, "that no event had a class name"] if events.labels == [""] else found  # an empty column is read so
 
 
-def sniff_weak(source: Source) -> bool:
-    """The names filename and event_labels (or event_label), and no times."""
-    listed = column_of(source.header, *_FILE) and column_of(source.header, "event_labels", "event_label")
-    return bool(listed) and not any(suited(source.header, role) for role in ("onset", "offset", "present"))
-
-
 def read_weak(source: Source, titles: Sequence[str] | None = None) -> TextRows:
     """The labels of clips, which are as long as their names tell: each listed label is present; of others nothing is
     said; a clip without a label is empty."""
@@ -107,7 +101,7 @@ def read_weak(source: Source, titles: Sequence[str] | None = None) -> TextRows:
     for time in {"onset", "offset"} & table.columns.keys():  # in the video, as the clips' names say
         table.numbers(time)
     file, label = table.need(*_FILE), table.need("event_labels", "event_label")
-    table = _listed(table, label) if label.lower() == "event_labels" else table
+    table = table.listed(label, _lists(table.columns[label])) if label.lower() == "event_labels" else table
     names, labels = [name.strip() for name in table.columns[file]], table.columns[label]
     known = {name: clip_length(name) for name in dict.fromkeys(names)}
     offset = np.array([known[name] for name in names], dtype=np.float64)
@@ -120,12 +114,9 @@ def read_weak(source: Source, titles: Sequence[str] | None = None) -> TextRows:
     return rows.say("filename", "listed labels", "time = all of the clip")
 
 
-def _listed(table: ColumnTable, name: str) -> ColumnTable:
-    """The table with a row for each label that a cell lists by commas; one that lists none stays as it is."""
-    listed = [[part.strip() for part in text.split(",") if part.strip()] or [""] for text in table.columns[name]]
-    held = table.taken(np.repeat(np.arange(len(table)), list(map(len, listed))))
-    held.columns[name] = [label for some in listed for label in some]
-    return held
+def _lists(cells: Sequence[str]) -> list[list[str]]:
+    """The labels that each cell lists by commas, or an empty one."""
+    return [[label.strip() for label in text.split(",") if label.strip()] or [""] for text in cells]
 
 
 def write_weak(answers: Answers, path: Path) -> list[str]:
@@ -143,30 +134,15 @@ def write_weak(answers: Answers, path: Path) -> list[str]:
         if untold:
             found.append(f"the {'length' if len(untold) == 1 else 'lengths'} of {counted(len(untold), 'recording')}")
     found += losses(answers, EMPTY, LENGTHS)
-    present = _present(frame, names, answers.silent)
+    present: dict[str, list[str]] = {name: [] for name in (*names, *answers.silent)}
+    for name, label, value in zip(names, frame["label"].tolist(), frame["present"].tolist()):
+        present[name] += [label] if value == 1 and label not in present[name] else []
     awkward = any("," in label or label != label.strip() for labels in present.values() for label in labels)
     title, joined = ("event_label", None) if awkward else ("event_labels", ",".join)
     cells = {name: [joined(labels)] if joined else labels or [""] for name, labels in present.items()}
     columns = [[name for name, some in cells.items() for _ in some], [cell for some in cells.values() for cell in some]]
     save(path, delimited(columns, delimiter="\t", names=["filename", title]))
     return found
-
-
-def _present(frame: pd.DataFrame, names: Sequence[str], more: Sequence[str]) -> dict[str, list[str]]:
-    """The labels that are present in each clip, and clips without one."""
-    found: dict[str, list[str]] = {name: [] for name in (*names, *more)}
-    for name, label, value in zip(names, frame["label"].tolist(), frame["present"].tolist()):
-        found[name] += [label] if value == 1 and label not in found[name] else []
-    return found
-
-
-_STRONG = ("segment_id", "start_time_seconds", "end_time_seconds", "label")
-
-
-def sniff_videos(source: Source) -> bool:
-    """Comment lines, of which one names the columns."""
-    first = [line for line in source.head[:10] if line.startswith("#")]
-    return any("YTID" in line and "positive_labels" in line for line in first)
 
 
 def read_videos(source: Source) -> TextRows:
@@ -181,7 +157,7 @@ def read_videos(source: Source) -> TextRows:
     ids = [name.strip() for name in table.columns["YTID"]]
     clips = [f"{name}_{round(at * 1000)}" if np.isfinite(at) else name for name, at in zip(ids, start.tolist())]
     table.columns["clip"], table.names = clips, [*table.names, "length", "clip"]
-    held = _listed(table, "positive_labels")
+    held = table.listed("positive_labels", _lists(table.columns["positive_labels"]))
     offset, labels = held.columns["length"], held.columns["positive_labels"]
     onset = np.where(np.isfinite(offset), 0.0, np.inf)
     rows = TextRows.of(source, held.lines, held.columns["clip"], onset, offset, labels, present=np.ones(len(held)))
@@ -195,16 +171,16 @@ def read_videos(source: Source) -> TextRows:
 
 
 AUDIOSET = (
-    Format("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
-           frozenset(_STRONG), lambda source: rows_of(ColumnTable.read(source), EXACT)),
-    Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)", sniff_videos,
-           read_videos),
+    Format("audioset-weak", "AudioSet weak CSV (YTID, start_seconds, end_seconds, positive_labels)",
+           lambda s: any(re.match(r"#.*YTID.*positive_labels", line) for line in s.head[:10]), read_videos),
 )  # fmt: skip
 READERS = (
     Format("dcase", "DCASE/DESED strong list (filename, onset, offset, event_label)", _strong_names, read_strong,
            write_strong, endings=(".tsv",)),
-    Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)", sniff_weak, read_weak,
-           None, write_weak, endings=(".tsv",)),
+    Format("dcase-weak", "DCASE/DESED weak list (filename, event_labels)",
+           lambda s: bool({*_FILE} & s.names and {"event_labels", "event_label"} & s.names)
+           and not any(suited(s.header, role) for role in ("onset", "offset", "present")),
+           read_weak, None, write_weak, endings=(".tsv",)),
     Format("dcase-clips", "DCASE 2017 weak list (file and times in the video, label; no names)", sniff_clips,
            partial(read_weak, titles=_NAMES)),
     Format("sed_eval", "sed_eval list without names ([file, [scene,] onset, offset, label)",

@@ -244,8 +244,7 @@ def read_pairs(source: Source) -> TextRows:
     label = source.label or source.path.resolve().parent.name or "event"
     rows = _spans(table, source.stem(r"\.txt$"), label).checked()
     source.own = ""  # the same name in two folders is one recording with two classes
-    rows.reading = f"recording = {OWN} (1), label = the folder's name {label!r}, time in seconds"
-    return rows
+    return rows.say(OWN, f"the folder's name {label!r}", "time in seconds")
 
 
 def first_is_label(source: Source, names: Sequence[str], *, told: bool) -> bool:
@@ -331,8 +330,7 @@ def read_uem(source: Source) -> TextRows:
     """The stretches that were examined, as events of the class "examined"; give them as ``examined``."""
     table = lines_of(source, ("file", "channel", "start", "end"), str.split, comment=";;")
     rows = _spans(table, table.columns["file"], "examined").checked()
-    rows.reading = f"recording = the first word ({rows.n_recordings}), stretches that were examined"
-    return rows
+    return rows.say("the first word", "'examined'", "stretches that were examined")
 
 
 def read_mne(source: Source) -> TextRows:
