@@ -214,7 +214,7 @@ ZOO = {
     ),
     'a.uem': (
         'uem',
-        'recording = the first word (2), stretches that were examined',
+        "recording = the first word (2), label = 'examined' (1), stretches that were examined",
         [('rec1', 0.0, 100.5, 'examined'), ('rec2', 10.0, 20.0, 'examined')],
         {'rec1': None, 'rec2': None},
         (2, 2, 0, 0, 0),
@@ -468,7 +468,7 @@ HOPELESS = {
     'point.csv': ('file,onset,offset,label\na.wav,1,1,x\n', "line 2, column 'offset': the event has no length (a point?)"),
     'swapped.csv': ('file,onset,offset,label\na.wav,3,2,x\n', 'the event ends before it starts: onset 3, offset 2'),
     'comma.csv': ('file\tonset\toffset\tlabel\na.wav\t1,5\t2\tx\na.wav\t3\t4\tx\n', "'1,5' is not a number; a decimal comma?"),
-    'jams.jams': ('{"annotations": [{"namespace": "segment_open", "data": {"time": [0, 1], "duration": [1], "value": ["a", "b"], "confidence": [null, null]}}], "file_metadata": {"duration": 10, "title": "a"}}', "annotation 0, column 'data': its lists of times, durations, values are not equally long"),
+    'jams.jams': ('{"annotations": [{"namespace": "segment_open", "data": {"time": [0, 1], "duration": [1], "value": ["a", "b"], "confidence": [null, null]}}], "file_metadata": {"duration": 10, "title": "a"}}', "its lists of times, durations, values are not equally long"),
     'region.json': ('[{"id": 1, "data": {"audio": "a.wav"}, "annotations": [{"id": 1, "result": [{"id": "r", "type": "labels"}]}]}]', "task 1, annotation 1, result 1, column 'value': has no value"),
     'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'segment': has no start and end"),
     'odd.json': ('{"a": 1}', 'is JSON of no known kind'),

@@ -189,15 +189,12 @@ def _write_labels(events: Events, asked: dict[str, Any], label: str | None, targ
     start = 0.0 if asked["phase"] == "random" else asked["phase"]
     how = {"presence_criterion": who, "phase": start, "hop": asked["hop"], "edge": asked["edge"]}
     answers = clip_labels(events, segment_length=lengths[0], label=label, **how)
-    if target.suffix.lower() in (".csv", ".tsv"):
-        targets = [(target, "clips" if target.suffix.lower() == ".csv" else "dcase-weak")]
-    else:
-        target.mkdir(parents=True, exist_ok=True)
-        targets = [(target / "labels.csv", "clips"), (target / "labels.tsv", "dcase-weak")]
-    for path, kind in targets:
+    alone = target.suffix.lower() in (".csv", ".tsv")
+    targets = [target] if alone else [target / "labels.csv", target / "labels.tsv"]  # clips, DCASE's weak list
+    for path in targets:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(answers, path, format=kind)
-    return [path for path, _ in targets]
+        write(answers, path)
+    return targets
 
 
 _SIMULATE_HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
@@ -319,19 +316,17 @@ def audit(
         raise InvalidInput("give --strong, --weak or --answers")
     if reading.sample is not None and strong and given:
         raise InvalidInput("--sample needs --strong, --weak or --answers alone: two samples have other recordings")
-    names = ("format", "columns", "annotator", "on_error", "sample", "recording_length")
-    how = reading.arguments(*names) | ({} if reading.seconds is None else {"recording_length": None})
     layer = {name: value for name, value in (reading.where or {}).items() if name in LAYERS} or None
-    told = reading.arguments("point_length", "open_end", "sheet") | {"where": layer}
-    alone = (how if not given else {name: how[name] for name in ("on_error", "recording_length")}) | told
-    alone |= {"absent": reading.absent}
-    how |= told
+    both = reading.arguments("on_error", "point_length", "open_end", "sheet") | {"where": layer}
+    both["recording_length"] = reading.recording_length if reading.seconds is None else None
+    own = both | reading.arguments("format", "columns", "annotator", "sample")  # of the labels that are judged, if any
+    alone = (both if given else own) | {"absent": reading.absent}
     examined = reading.examined
     looked = examined is not None and examined.startswith("label=")
     alone |= {"examined": examined} if looked else {}
     tables = [
-        common.tell_reading(take(files, progress=True, **which), quiet=outlet.json) if files else None
-        for take, files, which in ((read, strong, alone), (read_answers, given, how))
+        common.tell_reading(take(files, progress=True, **how), quiet=outlet.json) if files else None
+        for take, files, how in ((read, strong, alone), (read_answers, given, own))
     ]
     truth, labels = _alike(*_joined(tables, reading.merge or {}))
     result = make(

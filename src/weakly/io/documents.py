@@ -61,60 +61,41 @@ def object_of(source: Source, kind: str) -> dict[str, Any]:
     return document
 
 
-def _observations(data: Any) -> list[Any] | None:
-    """The observations of an annotation, also of the dense layout, a list per field; None where these do not fit."""
+def _observations(source: Source, data: Any) -> list[dict[str, Any]]:
+    """The observations of an annotation, also of the dense layout, a list per field."""
     if not isinstance(data, dict):
-        return data if isinstance(data, list) else []
-    lists = {key: data.get(key) for key in ("time", "duration", "value", "confidence")}
-    n = {len(items) if isinstance(items, list) else None for items in lists.values()}
-    return [dict(zip(lists, row)) for row in zip(*lists.values())] if len(n) == 1 and None not in n else None
+        return data or []
+    lists = {key: data[key] for key in ("time", "duration", "value", "confidence")}
+    if len(set(map(len, lists.values()))) > 1:
+        raise source.error("its lists of times, durations, values are not equally long")
+    return [dict(zip(lists, row)) for row in zip(*lists.values())]
 
 
 def read_jams(source: Source) -> TextRows:
     """The observations of every annotation; one without a duration is a point, and so a broken row."""
     document = object_of(source, "JAMS")
-    annotations = document.get("annotations")
-    if not isinstance(annotations, list):
-        raise source.error("a JAMS file has a list of annotations")
-    meta = document.get("file_metadata")
-    meta = meta if isinstance(meta, dict) else {}
-    title = str(meta.get("title") or "")
-    own = source.stem(r"\.jams$")
-    ours = str(meta.get("identifiers", "")) == "{'written_by': 'weakly'}"
-    name = title if title and (source.columns.get("recording") == "title" or ours) else own
-    rows = TextRows.start(source, *COLUMNS, "namespace")
+    meta, own = document.get("file_metadata") or {}, source.stem(r"\.jams$")
+    name = str((source.columns.get("recording") == "title" and meta.get("title")) or own)
+    held = [(str(each.get("namespace", "")), each, _observations(source, each.get("data")))
+            for each in document["annotations"]]  # fmt: skip
     kinds: dict[str, bool] = {}  # namespace: whether some of it lasts
-    for each in (each for each in annotations if isinstance(each, dict) and each.get("data")):
-        kind = str(each.get("namespace", ""))
-        spans = (item.get("duration") for item in _observations(each["data"]) or () if isinstance(item, dict))
-        kinds[kind] = kinds.get(kind, False) or any(number(span) > 0 for span in spans)
+    for kind, _, items in held:
+        if items:
+            kinds[kind] = kinds.get(kind, False) or any(number(item.get("duration")) > 0 for item in items)
     wanted = source.layer.get("namespace", "*" if len(kinds) < 2 or source.on_error == "collect" else None)
     if wanted is None:
         ways = " or ".join(f"--where namespace={kind}" for kind, lasts in kinds.items() if lasts or source.point_length)
         raise source.error(f"holds annotations of {', '.join(kinds)}, which are not one set of classes: "
                            f"{ways or '--point-length 0.2, for they are points'}")  # fmt: skip
-    for a, annotation in enumerate(annotations):
-        if not isinstance(annotation, dict):
-            source.fail(f"annotation {a}", "", "is not an object")
-            continue
-        namespace, observations = str(annotation.get("namespace", "")), _observations(annotation.get("data"))
-        if wanted not in ("*", namespace):
-            continue
-        if observations is None:
-            source.fail(f"annotation {a}", "data", "its lists of times, durations, values are not equally long")
-        about = annotation.get("annotation_metadata")
-        person = about.get("annotator") if isinstance(about, dict) else None
-        who = str(person.get("name", "")) if isinstance(person, dict) else ""
-        for k, item in enumerate(observations or ()):
-            where = f"annotation {a}, observation {k}"
-            if not isinstance(item, dict):
-                source.fail(where, "", "is not an object")
-                continue
+    rows = TextRows.start(source, *COLUMNS, "namespace")
+    for a, (kind, about, items) in enumerate(held):
+        who = ((about.get("annotation_metadata") or {}).get("annotator") or {}).get("name") or ""
+        for k, item in enumerate(items if wanted in ("*", kind) else ()):
             value = item.get("value")
             label = value.get("label", "") if isinstance(value, dict) else value
             onset, span, score = (number(item.get(key)) for key in ("time", "duration", "confidence"))
-            more = {"annotator": who, "confidence": score if np.isfinite(score) else np.nan, "namespace": namespace}
-            rows.add(where, name, onset, float(ending(onset, span)), label, **more)
+            more = {"annotator": str(who), "confidence": score if np.isfinite(score) else np.nan, "namespace": kind}
+            rows.add(f"annotation {a}, observation {k}", name, onset, float(ending(onset, span)), label, **more)
     rows.empty += [] if len(rows) else [name]
     told = "the file's name" if name == own else "title"
     return ended(rows, {name: number(meta.get("duration"))}).say(told, "value", "time = time + duration")
@@ -300,8 +281,7 @@ def read_videos(source: Source) -> TextRows:
 
 
 DOCUMENTS = (
-    Format("jams", "JAMS (segment_open)", ('"annotations"', '"file_metadata"'), read_jams,
-           mark=JSON),
+    Format("jams", "JAMS (segment_open)", ('"annotations"', '"file_metadata"'), guarded("JAMS", read_jams), mark=JSON),
     Format("aoef", "AOEF, the exchange format of whombat and soundevent",
            lambda s: '"recordings"' in s.text and ('"sound_events"' in s.text or '"collection_type"' in s.text),
            guarded("AOEF", read_aoef), mark=JSON),

@@ -54,8 +54,8 @@ _PARAMETERS = (*_WHOLE, *_NUMBERS, "windows", "event_length", "signal", "repeats
 
 def sense(recordings: Iterable[Recording]) -> str:
     """What people have done with a segment of these: "heard" sound, "viewed" videos and traces."""
-    seen = any(one.path is not None and one.path.suffix.lower() in {*SIGNALS, *VIDEOS} for one in recordings)
-    return "viewed" if seen else "heard"
+    paths = [recording.path for recording in recordings if recording.path is not None]
+    return "viewed" if any(path.suffix.lower() in {*SIGNALS, *VIDEOS} for path in paths) else "heard"
 
 
 def query_id(recording: str, onset: float, offset: float, label: str, repeat: int = 0) -> str:
@@ -109,7 +109,7 @@ class Queries(Result):
 
     def by_hand(self, *, seconds_per_event: float = 15.0) -> float | None:
         """Seconds of work to draw the expected events by hand, everything heard once; None if none are expected."""
-        heard = sum(one.length for one in self.recordings.values())
+        heard = sum(recording.length for recording in self.recordings.values())
         return heard + seconds_per_event * self.left["n_events"] if "n_events" in self.left else None
 
     def to_frame(self) -> pd.DataFrame:
@@ -147,16 +147,12 @@ class Queries(Result):
         work = f"{self.to_review}, about {hours(self.estimate())} of work"
         return f"{counted(self.n_queries, 'query')} in {names}: {work}."
 
-    def brief(self) -> pd.DataFrame:
-        """The columns that people read."""
-        return self.frame.drop(columns=["calibration", "event_fraction"])
-
     def page(self) -> Report:
         """How many queries, their picture, the settings and all rows."""
         page = Report("Queries").answer(self.answer)
         page.figure(self.plot().figure, "The segments that are asked, over time.").heading("Settings")
         page.table(pd.DataFrame({"name": list(self.settings), "value": list(map(str, self.settings.values()))}))
-        return page.heading("Queries").table(self.brief())
+        return page.heading("Queries").table(self.frame.drop(columns=["calibration", "event_fraction"]))
 
     def write(self, out: str | os.PathLike[str], *, to: str = "csv", **how: Any) -> list[Path]:
         """Write the campaign's state and the files of the annotation tool into a folder; the paths.
@@ -262,7 +258,7 @@ def queries(
         raise InvalidInput(f"method must be one of {', '.join(_by_name())} or a weakly.methods.Method, got {method!r}")
     name = method.name if isinstance(method, Method) else one_of("method", method, _by_name())
     labels = [label] if isinstance(label, str) else list(label)
-    if not labels or not all(isinstance(one, str) for one in labels):
+    if not labels or not all(isinstance(name, str) for name in labels):
         raise InvalidInput(f"label must be a name or several, got {label!r}")
     for what, value in (("queries_per_recording", queries_per_recording), ("budget", budget), ("batch", batch)):
         if value is not None:
@@ -291,14 +287,13 @@ def queries(
         known = with_signal(kind.needs_signal, known, features, feature_hop, sample_rate)
     truth = events if events is not None else recordings if isinstance(recordings, Events) else None
     rows, follows, left = [], False, dict[str, float]()
-    for one_label in labels:
-        mine = known if truth is None else with_events(known, truth, one_label if len(labels) > 1 else None)
-        mine = mine if scores is None else with_scores(mine, scores, feature_hop, one_label)
-        how = method if isinstance(method, Method) else make_method(name, parameters, list(mine.values()))
-        how = how.of_class(one_label)
+    for class_name in labels:
+        known = known if truth is None else with_events(known, truth, class_name if len(labels) > 1 else None)
+        known = known if scores is None else with_scores(known, scores, feature_hop, class_name)
+        how = method if isinstance(method, Method) else make_method(name, parameters, list(known.values()))
+        how = how.of_class(class_name)
         follows = follows or how.follows_answers
-        rows += _rows(how, mine, one_label, answers, left)
-        known = mine
+        rows += _rows(how, known, class_name, answers, left)
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     source: dict[str, Any] = {"feature_hop": feature_hop, "sample_rate": sample_rate}
     for word, given_as in (("features", features), ("scores", scores)):
@@ -334,7 +329,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     given["windows"] = _spans(given.get("windows", ()))
     if not isinstance(given.get("event_length", ""), str):
         raise InvalidInput(f"event_length must be text, got {given['event_length']!r}")
-    longest = max((one.length for one in recordings), default=0.0)
+    longest = max((recording.length for recording in recordings), default=0.0)
     for name in ("segment_length", "hop"):
         if name in given and longest > MOST_SEGMENTS * given[name]:
             most = f"at most {MOST_SEGMENTS:,} segments of a recording"
@@ -370,7 +365,7 @@ def _by_name() -> tuple[str, ...]:
 
 def _spans(windows: Any) -> tuple[float, ...]:
     several = windows if isinstance(windows, (list, tuple, np.ndarray)) else [windows]
-    return tuple(positive("windows", one) for one in several)
+    return tuple(positive("windows", window) for window in several)
 
 
 def asked_so_far(answers: Answers | None, recording: str, label: str) -> AnswerHistory:
@@ -391,13 +386,13 @@ def _rows(
     method: Method, known: dict[str, Recording], label: str, answers: Answers | None, left: dict[str, float]
 ) -> list[tuple[Any, ...]]:
     """The rows of all recordings; what is left to do is added to ``left``, where the method can tell."""
-    each = {name: (one, asked_so_far(answers, name, label)) for name, one in known.items()}
+    each = {name: (recording, asked_so_far(answers, name, label)) for name, recording in known.items()}
     method = method.among(each)
     rows: list[tuple[Any, ...]] = []
-    for one, segments in method.queue(each, min(len(each), MOST_IN_ROUND)):
-        rows += rows_of(method, one, label, each[one.name][1], segments)
-    for one, asked in each.values():
-        for word, value in (method.outlook(one, asked) or {}).items():
+    for recording, segments in method.queue(each, min(len(each), MOST_IN_ROUND)):
+        rows += rows_of(method, recording, label, each[recording.name][1], segments)
+    for recording, asked in each.values():
+        for word, value in (method.outlook(recording, asked) or {}).items():
             left[word] = left.get(word, 0.0) + value
     return rows
 
@@ -426,9 +421,9 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     if isinstance(recordings, Mapping):
         if not recordings:
             raise InvalidInput("there are no recordings")
-        made = {str(name): value for name, value in recordings.items()}
-        new = {name: check("recording_length", x) for name, x in made.items() if not isinstance(x, Recording)}
-        return made | {name: Recording(name, float(length)) for name, length in new.items()}, {}
+        known = {str(name): value for name, value in recordings.items()}
+        new = {name: check("recording_length", x) for name, x in known.items() if not isinstance(x, Recording)}
+        return known | {name: Recording(name, float(length)) for name, length in new.items()}, {}
     given = [recordings] if isinstance(recordings, (str, os.PathLike)) else list(recordings)
     paths: list[Path] = []
     for path in map(Path, given):
@@ -440,27 +435,26 @@ def recordings_of(recordings: Any, *, sample_rate: float | None = None) -> tuple
     if not listing.seconds:
         path, reason = next(iter(listing.skipped.items()))
         raise InvalidInput(f"none of the {len(paths)} recordings can be read; {path}: {reason}")
-    found = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
-    return found, {str(path): reason for path, reason in listing.skipped.items()}
+    named = {name: Recording(name, listing.seconds[path], path=path) for name, path in listing.names().items()}
+    return named, {str(path): reason for path, reason in listing.skipped.items()}
 
 
-def with_features(one: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Recording:
-    """The recording with its features: the given ones, or log-mel of its audio."""
-    if one.features is not None:
-        return one
+def _features_of(recording: Recording, features: Any, hop: float | None, sample_rate: float | None) -> Any:
+    """The features that are given, or log-mel of the audio, read when they are asked for."""
     if features is None:
-        if one.path is None:
-            raise InvalidInput(f"recording {one.name!r}: change points need audio or features, not only its length")
-        return replace(one, features=partial(log_mel, one.path, sample_rate=sample_rate))
+        if (audio := recording.path) is None:
+            words = "change points need audio or features, not only its length"
+            raise InvalidInput(f"recording {recording.name!r}: {words}")
+        return partial(log_mel, audio, sample_rate=sample_rate)
     if isinstance(features, (str, os.PathLike)):
-        stem = Path(one.name).stem
+        stem = Path(recording.name).stem
         places = [Path(features) / f"{stem}{ending}" for ending in (".npz", ".npy", ".parquet", ".pq")]
         if place := next((path for path in places if path.is_file()), None):
-            return replace(one, features=partial(load_features, place, hop=hop))
-        raise InvalidInput(f"{features}: no features of recording {one.name!r} ({stem}.npz, .npy or .parquet)")
-    if (value := features.get(one.name)) is None:
-        raise InvalidInput(f"features must hold every recording, {one.name!r} is missing")
-    return replace(one, features=value if isinstance(value, Features) else partial(load_features, value, hop=hop))
+            return partial(load_features, place, hop=hop)
+        raise InvalidInput(f"{features}: no features of recording {recording.name!r} ({stem}.npz, .npy or .parquet)")
+    if (value := features.get(recording.name)) is None:
+        raise InvalidInput(f"features must hold every recording, {recording.name!r} is missing")
+    return value if isinstance(value, Features) else partial(load_features, value, hop=hop)
 
 
 def with_signal(
@@ -468,9 +462,10 @@ def with_signal(
 ) -> dict[str, Recording]:
     """The recordings with what a method listens to; where it is not needed, one without audio stays as it is."""
     heard = dict(known)
-    for name, one in known.items():
-        if needed or features is not None or (one.path is not None and one.path.suffix.lower() not in VIDEOS):
-            heard[name] = with_features(one, features, hop, sample_rate)
+    for name, recording in known.items():
+        has_audio = recording.path is not None and recording.path.suffix.lower() not in VIDEOS
+        if recording.features is None and (needed or features is not None or has_audio):
+            heard[name] = replace(recording, features=_features_of(recording, features, hop, sample_rate))
     return heard
 
 
@@ -480,12 +475,12 @@ def with_scores(
     """The recordings with a detector's scores of this class (or of any) as what is listened to."""
     from ...posterior.detector import frames_by_class, matched_frames
 
-    found = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
-    if label not in found and None not in found:
-        raise InvalidInput(f"scores: there are none of {label!r}; there are those of {', '.join(map(str, found))}")
-    frames = matched_frames(found.get(label, found.get(None, {})), list(known))
-    return {name: replace(one, features=frames[name].over_time(one.length)) if name in frames else one
-            for name, one in known.items()}  # fmt: skip
+    by_class = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
+    if label not in by_class and None not in by_class:
+        raise InvalidInput(f"scores: there are none of {label!r}; there are those of {', '.join(map(str, by_class))}")
+    frames = matched_frames(by_class.get(label, by_class.get(None, {})), list(known))
+    heard = {name: frames[name].over_time(known[name].length) for name in known if name in frames}
+    return {name: replace(known[name], features=heard.get(name, known[name].features)) for name in known}
 
 
 def with_events(known: dict[str, Recording], events: Events, label: str | None) -> dict[str, Recording]:
@@ -493,9 +488,10 @@ def with_events(known: dict[str, Recording], events: Events, label: str | None) 
     frame = events.to_frame()
     frame = frame if label is None else frame[frame["label"] == label]
     stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
-    result = {}
-    for name, one in known.items():
+    result = dict(known)
+    for name, recording in known.items():
         theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
-        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
-        result[name] = one if theirs is None else replace(one, events=merge(np.clip(rows, 0, one.length)))
+        if theirs is not None:
+            rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
+            result[name] = replace(recording, events=merge(np.clip(rows, 0, recording.length)))
     return result
