@@ -122,9 +122,9 @@ def load_features(path: PathLike, *, hop: float | None = None) -> Features:
     times: Any = at.get("middle", at.get("onset"))  # the middle of each row, or between its start and its end
     try:
         values = np.asarray(np.column_stack(numbers) if matrix is None else matrix, np.float32)
-        if times is None and hop is None:
-            raise InvalidInput("no times in the file; give hop, the seconds from one row to the next")
         if times is None:
+            if hop is None:
+                raise InvalidInput("no times in the file; give hop, the seconds from one row to the next")
             times = (np.arange(len(values)) + 0.5) * hop
         elif "middle" not in at and "offset" in at:
             times = (times + at["offset"]) / 2
