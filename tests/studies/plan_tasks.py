@@ -430,8 +430,15 @@ def false_sentences(made, kw):
         misses = [replace(row, **{one.word: value}) for one, value in zip(wanted, values, strict=True)]
         false("the nearest meets it", all(one.met(each) for one, each in zip(wanted, misses)))
     if not paid:
-        false("cannot be paid", made.reachable or any(less(each.cost, row.cost) for each in asked))
-    if most := re.search(r"(?:costs? at most|within|labelled for) ([\d.,]+) (?:cost units|EUR)", said):
+        false("cannot be paid", made.reachable and row.asks)
+    false("in part", (row.cost > budget * (1 + 1e-9)) != ("The budget of" in said and row.asks))
+    if part := re.search(r"pays for (\S+ %) of this", said):
+        false("share paid", part[1] != percent(budget / row.cost))
+    if made.objective == "wrong_time" and not wanted:  # the best within the budget, in part or as a whole
+        nobody = min(each.wrong_time for each in unasked.values())
+        left = nobody - min(1.0, budget / max(row.cost, 1e-300)) * (nobody - row.wrong_time)
+        false("less than asking nobody", left > nobody * (1 + 1e-9))
+    if most := re.search(r"(?:costs? at most|within|budget of) ([\d.,]+) (?:cost units|EUR)", said):
         rounded = float(most[1].rstrip(".").replace(",", ""))
         false("budget, rounded", any(budget * (1 + 1e-9) < each.cost <= rounded * (1 - 1e-9) for each in asked))
     # What is said of other lengths.

@@ -12,7 +12,7 @@ jackknife over the recordings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -29,7 +29,8 @@ from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributi
 EQUAL = 0.05  # wrong times that differ by less than this share of them are practically the same
 SLIGHT = 0.02  # and those that differ by less than this share of the event time
 SAVES = 2 / 3  # of the work or the wrong time that plain segments and marking by hand take: then a third way is told
-MORE = 1.5  # times the cost of the cheapest choice, for less wrong time
+BETTER = 3.0  # times the cost of the cheapest choice, for a better verdict
+MORE = 1.5  # times the cost of the cheapest choice of the same verdict, for less wrong time
 ROLES = ("plain", "by_hand", "best")
 #: Wrong time over event time at most, and events found at least, of labels that are called so.
 VERDICTS = {"good": (0.25, FOUND), "fair": (0.5, 0.75)}
@@ -53,9 +54,10 @@ Noise = Callable[[list[MethodOutcome], MethodOutcome], np.ndarray]
 class Choice:
     """The recommended row, those practically equal to it, whether all that was asked for is met, and what limits it.
 
-    ``limit``: "" if nothing does; "budget" or "target" if it cannot be met; "found" if no way that is better than
-    asking nobody finds 90 % of events; "nothing" or "everything" if that is the row, because no way of asking is
-    better: labels that are no better than none are never recommended to pay for.
+    ``limit``: "" if nothing does; "budget" if it pays for a part of the row, which leaves less wrong time than what it
+    pays for as a whole; "target" if it cannot be met; "found" if no way that is better than asking nobody finds 90 % of
+    events; "nothing" or "everything" if that is the row, because no way of asking is better: labels that are no better
+    than none are never recommended to pay for.
     """
 
     row: MethodOutcome
@@ -73,7 +75,7 @@ def choose(
     asking = [row for row in rows if row.asks]
     affordable = [row for row in asking if budget is None or row.cost <= budget * (1 + 1e-12)]
     if not affordable:
-        return Choice(min(asking, key=PRICE), (), False, "budget")
+        return _in_part(choose(rows, objective=objective, wanted=wanted, budget=None, noise=noise, spare=spare))
     if not wanted and objective != "wrong_time":
         return _foremost(affordable, objective)
     if not wanted:
@@ -98,14 +100,20 @@ def choose(
     return Choice(undominated(min(near, key=PRICE), near), (), False, "target")
 
 
-def verdict(row: MethodOutcome, task: LabelingProblem, free: MethodOutcome) -> str:
-    """One word: good, fair, poor or worse than nothing (no less wrong time than asking nobody leaves)."""
-    if not beats(row, free) and (row.asks or row.event_recall == 0):
+def verdict(row: MethodOutcome, rows: Iterable[MethodOutcome]) -> str:
+    """One word: good, fair, poor or worse than nothing (no less wrong time than asking nobody leaves, by the rows)."""
+    trivial = [each for each in rows if each.design.is_trivial]
+    if not beats(row, free(trivial)) and (row.asks or row.event_recall == 0):
         return "worse than nothing"
     for word, (wrong, found) in VERDICTS.items():
-        if row.wrong_time <= wrong * task.event_time and row.event_recall >= found - 1e-9:
+        if row.wrong_time <= wrong * _event_time(trivial) and row.event_recall >= found - 1e-9:
             return word
     return "poor"
+
+
+def _event_time(trivial: list[MethodOutcome]) -> float:
+    """What labelling nothing gets wrong."""
+    return next((row.wrong_time for row in trivial if row.event_recall == 0), 0.0)
 
 
 def role(row: MethodOutcome) -> str:
@@ -122,8 +130,10 @@ def decide(
     Under a target it is the cheapest that meets it; under another objective than wrong time the foremost of those that
     ask; where marking by hand is not compared the least wrong time, of what is as good the cheapest. Else, of the
     choices that can be paid for, that the tools allow and that leave less wrong time than asking nobody, those that
-    find 90 % of events, if there are such: the least wrong time, without a budget at most half as dear again as the
-    cheapest.
+    find 90 % of events, if there are such. With a budget, the least wrong time of them; without one, the best verdict
+    that costs at most three times as much as the cheapest, and of those with this verdict the least wrong time that
+    costs at most half as much again. Of the choices without a budget it is the one that it pays for
+    in part, where that leaves less wrong time.
     """
     how: dict[str, Any] = {"objective": objective, "wanted": wanted, "budget": budget, "noise": noise, "spare": spare}
     trivial = [row for row in rows if row.design.is_trivial]
@@ -139,12 +149,26 @@ def decide(
         chosen = choose([*own, *trivial], **how)
     else:
         chosen = _recommended(picks, usable, trivial, budget) or choose([*usable, *trivial], **how)
+    if budget is not None and objective == "wrong_time" and not wanted:
+        nobody, wholes = free(trivial).wrong_time, decide(rows, **{**how, "budget": None}, tools=tools)[1].values()
+        dear = [_in_part(each) for each in wholes if each.row in usable and each.row.cost > budget * (1 + 1e-12)]
+
+        def left(choice: Choice) -> float:  # if the budget is spent on as many recordings as it pays for
+            share = min(1.0, budget / max(choice.row.cost, 1e-300))
+            return nobody - share * (nobody - choice.row.wrong_time)
+
+        chosen = min([chosen, *dear], key=left)
     name = role(chosen.row)
     picks[name] = chosen
     others = [each.row for key, each in picks.items() if key != "best" and each.row.asks]
     if name != "best" and "best" in picks and not _saves(picks["best"].row, others):
         del picks["best"]
     return chosen, {key: each for key, each in picks.items() if each.row.asks}
+
+
+def _in_part(choice: Choice) -> Choice:
+    """The choice for as many recordings as a budget pays for; asking nobody costs nothing."""
+    return replace(choice, reachable=False, limit="budget") if choice.row.asks else choice
 
 
 def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
@@ -167,17 +191,21 @@ def _saves(row: MethodOutcome, others: list[MethodOutcome]) -> bool:
 def _recommended(
     picks: dict[str, Choice], usable: list[MethodOutcome], trivial: list[MethodOutcome], budget: float | None
 ) -> Choice | None:
-    """Of the choices of every role, none that another dominates: the least wrong of those that cost little more."""
+    """Of the choices of every role the one that a lab would take, none that another dominates."""
     others = [each.row for name, each in picks.items() if name != "best" and each.row.asks and each.limit != "budget"]
     able = [
         each for name, each in picks.items()
         if each.row in usable and each.limit != "budget" and (name != "best" or _saves(each.row, others))
     ]  # fmt: skip
-    better = [each for each in able if _better([each.row], trivial)]
-    better = [each for each in better if each.row.finds] or better
-    least = min((each.row.cost for each in better), default=0.0)
-    cheap = [each for each in better if budget is not None or each.row.cost <= MORE * least]  # a budget is for spending
-    return min(cheap, key=lambda each: each.row.wrong_time, default=None)
+    kept = [each for each in able if _better([each.row], trivial)]
+    kept = [each for each in kept if each.row.finds] or kept
+    if kept and budget is None:  # which is for spending
+        kept = [each for each in kept if each.row.cost <= BETTER * min(each.row.cost for each in kept)]
+        words = [verdict(each.row, trivial) for each in kept]
+        best = min(words, key=[*VERDICTS, "poor"].index)
+        kept = [each for each, word in zip(kept, words) if word == best]
+        kept = [each for each in kept if each.row.cost <= MORE * min(each.row.cost for each in kept)]
+    return min(kept, key=lambda each: each.row.wrong_time, default=None)
 
 
 def _better(rows: list[MethodOutcome], trivial: list[MethodOutcome]) -> list[MethodOutcome]:
@@ -224,8 +252,7 @@ def _decide(
     if not pool:
         return Choice(trivial[0], (), True, trivial[0].method)
     least = min(pool, key=lambda row: (row.wrong_time, row.cost))
-    event_time = next((row.wrong_time for row in trivial if row.event_recall == 0), 0.0)
-    margin = np.full(len(pool), max(EQUAL * least.wrong_time, SLIGHT * event_time))
+    margin = np.full(len(pool), max(EQUAL * least.wrong_time, SLIGHT * _event_time(trivial)))
     if noise is not None:
         margin = np.maximum(margin, noise(pool, least))
     equal = [row for row, most in zip(pool, margin) if row.wrong_time - least.wrong_time <= most + 1e-12]

@@ -24,7 +24,7 @@ from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
 from ...model.lengths import LengthLike
 from . import summary
-from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, free, how_sure, verdict
+from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, how_sure, verdict
 from .pilot import Pilot, WorkSpec, example, work
 from .plan_result import Plan, PlanChoice
 
@@ -82,8 +82,9 @@ def plan(
         mark have another wage or speed. What has no formula is run on some recordings (of a fixed seed), and its row
         says so, with its standard error.
     objective : ``wrong_time``: for each role the least wrong time among ways that find 90 % of events, and the cheapest
-        of those that are practically as good (nobody hears everything more than 5 times); of these choices the least
-        wrong time that costs at most half as much again as the cheapest. ``overlap``: the best accuracy near events
+        of those that are practically as good (nobody hears everything more than 5 times); of these choices the best
+        verdict for at most three times the cost of the cheapest, and of those with it the least wrong time for at most
+        half as much again. ``overlap``: the best accuracy near events
         (Theorem 2); ``recording``: the least wrong time whatever it finds or costs (E7).
     segment_length : your own segment lengths in seconds, shown beside the others as choices of the role "yours".
     tools : what is recommended must be possible in one of these: audacity, raven, labelstudio, birdnet, any.
@@ -161,13 +162,13 @@ def plan(
         ((role, picks[role].row) for role in ROLES if role in picks), key=lambda each: each[1] != picked.row
     )
     choices = [
-        PlanChoice(role, row, verdict(row, task, free(pool)), _command(row.design, label))
+        PlanChoice(role, row, verdict(row, pool), _command(row.design, label))
         for role, row in [*ordered, *(("yours", row) for row in own)]
     ]
     rows = _shown(task, ways, pool, picked, best, [each.row for each in choices])
     made = Plan(
         answer="",
-        verdict=verdict(picked.row, task, free(pool)),
+        verdict=verdict(picked.row, pool),
         choices=tuple(choices),
         assumed=summary.assumed(
             task, pilot, one_event=pilot is None and n_events is None and event_rate is None, unknown=unknown

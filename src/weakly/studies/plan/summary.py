@@ -50,7 +50,10 @@ _TOOLS = {"audacity": "Audacity", "raven": "Raven", "labelstudio": "Label Studio
 def lines(plan: Plan, conditions: list[str]) -> list[str]:
     """The answer: the recommended choice with its verdict, then what was asked about, then the other choices."""
     task, row, order = plan.task, plan.recommended, ("yours", "rule", "plain", "by_hand", "best")
-    head = f"{'' if plan.reachable else 'Not reachable. '}{', '.join((plan.verdict.capitalize(), *conditions))}. "
+    if share := _share_paid(plan):
+        conditions = [f"but the budget pays for {percent(share)}", *conditions]
+    unmet = "" if plan.reachable or share else "Not reachable. "
+    head = f"{unmet}{', '.join((plan.verdict.capitalize(), *conditions))}. "
     first = next((each for each in plan.choices if each.row == row and each.role != "yours"), None)
     if first is not None:
         said = [_line(task, first, head, _aside(task, first, first))]
@@ -65,6 +68,12 @@ def lines(plan: Plan, conditions: list[str]) -> list[str]:
         others.append(("rule", f"If a second of an event is enough: {other['name']}, {hours(3600 * other['hours'])}, "
                        f"{_wrong(task, other['wrong_time'])}, {found} (--rule '{other['rule']}')."))  # fmt: skip
     return [*said, *(text for _, text in sorted(others, key=lambda each: order.index(each[0])))][:_LINES]
+
+
+def _share_paid(plan: Plan) -> float:
+    """The share of the recommended work that the budget pays for; 0 where it pays for all of it."""
+    budget, cost = plan.settings["budget"], plan.recommended.cost
+    return 0.0 if budget is None or cost <= budget * (1 + 1e-12) else float(budget / cost)
 
 
 def _wrong(task: LabelingProblem, wrong_time: float) -> str:
@@ -255,8 +264,8 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
     paid = "" if budget is None else f" that costs at most {_budget(task, budget)}"
     if choice.limit == "budget":
         said.append(
-            f"Not reachable: nothing can be labelled for {_budget(task, budget or 0.0)}; the cheapest costs "
-            f"{_budget(task, row.cost)}."
+            f"The budget of {_budget(task, budget or 0.0)} pays for {percent(_share_paid(plan))} of this, which costs "
+            f"{_budget(task, row.cost)}: label that share of the recordings, and leave the others."
         )
     elif choice.limit == "target":
         within = f" within {_budget(task, budget)}" if budget is not None else ""
@@ -289,7 +298,7 @@ def _first(plan: Plan, choice: Choice, wanted: tuple[Condition, ...], budget: fl
             f"{seconds(nobody.wrong_time)} of wrong time, this {seconds(row.wrong_time)}."
         )
     if not beats(row, nobody) or choice.limit == "found":
-        said.append(_remedy(plan, budget))
+        said.append(_remedy(plan))
     elif choice.limit == "" and not row.finds:
         said.append(f"This loses {percent(1 - row.event_recall)} of events.")
     return said
@@ -306,13 +315,9 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> s
     return f" that {' and '.join(but)}"
 
 
-def _remedy(plan: Plan, budget: float | None) -> str:
-    """What would do better, or may: more money, another method, a finer rule, or strong labels."""
-    parts, task, nobody = [], plan.task, free(plan.pool)
-    good = [row for row in plan.pool if row.asks and row.is_practical and beats(row, nobody)]
-    if budget is not None and (dearer := [row for row in good if row.finds and row.cost > budget]):
-        least = min(dearer, key=lambda row: row.cost)
-        parts.append(f"{task.cost.words(least.cost)}: {least.name} would leave {seconds(least.wrong_time)}")
+def _remedy(plan: Plan) -> str:
+    """What would do better, or may: another method, a finer rule, or strong labels."""
+    parts, task = [], plan.task
     others = {name for name, kind in METHODS.items() if kind.planned == "always" and kind.tools and kind.by_name
               and not kind.is_plain and not kind.is_strong}  # fmt: skip
     if missing := [name for name in METHODS if name in others and name not in plan.settings["methods"]]:
@@ -394,8 +399,9 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     }[criteria.kind]
     strong = ByHand.name in task.methods
     by_hand = (
-        "; so of plain segments, and of the other ways to ask; of these and marking by hand the least wrong time that "
-        "costs at most half as much again as the cheapest (or, with a budget, that it pays for)"
+        "; so of plain segments, and of the other ways to ask; of these and marking by hand the best verdict for at "
+        "most three times the cost of the cheapest, and of those with it the least wrong time for at most half as much "
+        "again (or, with a budget, the least wrong time that it pays for)"
     )
     chosen = {
         "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
@@ -405,7 +411,8 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]
     if choice.limit in ("budget", "target"):
-        chosen = f"Chosen: {'the cheapest' if choice.limit == 'budget' else 'what comes nearest to the targets'}."
+        part = "what would be without the budget, which pays for a part of it"
+        chosen = f"Chosen: {part if choice.limit == 'budget' else 'what comes nearest to the targets'}."
     elif wanted:
         chosen = (
             "Chosen: the cheapest way that meets the targets, if there is one of those that leave less wrong time than "
