@@ -590,6 +590,7 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
         window.started = []; f.play = () => { window.started.push(f.currentTime); return play() }""")
     desk.press(" ")
     ends = []
+    film_ends = lambda: min(3.2, desk.fetched("ask")[1]["items"][0]["recording_length"])  # noqa: E731
     for onset in (0.0, 0.8):
         desk.until(lambda onset=onset: film()[0] > onset + 0.2)
         desk.until(lambda: film()[1:3] == [True, 160])  # it stops by itself
@@ -602,8 +603,95 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
         desk.press("p")
         desk.until(lambda before=before: desk.answered() == before + 1)
     desk.until(lambda: film()[2:4] == [160, None])  # the third one is there
+    drawn = "return [document.getElementById('stills').dataset.drawn, JSON.parse(stills.dataset.stills).slice(1)]"
+    desk.until(lambda: desk.browser.execute_script(drawn)[0] == "1")
+    assert desk.browser.execute_script(drawn)[1] == pytest.approx([1.6, 2.4])
+    colours = """const c = document.createElement('canvas'), paint = c.getContext('2d', { willReadFrequently: true });
+        Object.assign(c, { width: stills.width, height: stills.height }); paint.drawImage(stills, 0, 0);
+        const at = (x) => [...paint.getImageData(x, 36, 1, 1).data].join();
+        return new Set([5, c.width / 2, c.width - 9].map(at)).size"""
+    assert desk.browser.execute_script(colours) == 3  # other moments, other pictures
+    desk.press("c")
+    desk.until(lambda: desk.browser.execute_script(drawn) == ["1", pytest.approx([0.8, film_ends()], abs=0.01)])
+    inside = "const b = document.getElementById('before'); return [b.parentElement.id, parseFloat(b.style.width)]"
+    assert desk.browser.execute_script(inside) == ["frames", pytest.approx(100 * 0.8 / (film_ends() - 0.8), abs=1)]
+    plays = len(film()[4])
+    desk.drag("frames", (0.5, 0.5), (0.5, 0.5))
+    desk.until(lambda: len(film()[4]) > plays)
+    assert film()[4][-1] == pytest.approx((0.8 + film_ends()) / 2, abs=0.05)
+    assert desk.accessible() == []
+    while not desk.shows("finished"):
+        before = desk.answered()
+        desk.until(lambda: film()[2:4] == [160, None])
+        desk.press("a")
+        desk.until(lambda before=before: desk.shows("finished") or desk.answered() == before + 1)
+    desk.until(lambda: desk.shows("end"))
+    desk.until(
+        lambda: desk.browser.execute_script("return document.querySelector('#strips canvas').dataset.drawn === '1'")
+    )
+    assert "viewed" in desk.text("quality")
+    assert "heard" not in desk.text("outcome") + desk.text("quality")
     assert ends == pytest.approx([0.8, 1.6], abs=0.05)
     assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]
+
+
+STRIPS = """return [...document.querySelectorAll('.strip')].map((row) => [
+    row.querySelector('h4').firstChild.textContent,
+    ...[...row.querySelectorAll('.events button')].map((each) => each.textContent.split(' s')[0].trim())])"""
+
+
+def test_the_end_is_a_picture(label, recordings, desk, tmp_path):
+    """What was found is seen, heard and corrected by a click, on the way and at the end, and then exported."""
+    (line,) = label(str(recordings), "--label", "owl", "--segment-length", "1.5", "--in-order")
+    strips = lambda: desk.browser.execute_script(STRIPS)  # noqa: E731
+    playing = """const done = arguments[0]; import('/static/strips.js').then(({ sound }) =>
+        done([sound.paused, sound.duration]))"""
+    desk.open(address_of(line))
+    desk.ready()
+    desk.press(" ")
+    for key in "pap":
+        desk.answer(key)
+    desk.ready()
+    desk.browser.find_element(By.ID, "ending").click()
+    desk.until(lambda: desk.shows("end"))
+    assert strips() == [["night_0.wav", "0 to 1.5", "3 to 4.5"], ["night_1.wav"]]
+    assert not desk.shows("labeling")
+    assert "nothing was answered here" in desk.text("strips")
+    desk.press("p")  # a key that answers, elsewhere
+    desk.browser.find_element(By.ID, "ending").click()
+    desk.until(lambda: desk.shows("labeling"))
+    assert desk.answered() == 3
+    for key in "apa":
+        desk.answer(key)
+    desk.until(lambda: desk.shows("end"))
+    assert strips() == [["night_0.wav", "0 to 1.5", "3 to 4.5"], ["night_1.wav", "1.5 to 3"]]
+    pictures = "return [...document.querySelectorAll('.strip img')].every((i) => i.complete && i.naturalWidth > 100)"
+    desk.until(lambda: desk.browser.execute_script(pictures))
+    desk.browser.find_elements(By.CSS_SELECTOR, ".events button")[1].click()
+    desk.until(lambda: desk.browser.execute_async_script(playing) == [False, pytest.approx(1.75, abs=0.01)])
+    assert desk.accessible() == []
+    fix = "#strips .fix:not([hidden]) button"
+    none = next(each for each in desk.browser.find_elements(By.CSS_SELECTOR, fix) if each.text == "There is none")
+    none.click()
+    desk.until(lambda: strips()[0] == ["night_0.wav", "0 to 1.5"])
+    desk.browser.execute_script("document.querySelectorAll('.strip .screen')[1].id = 'second-strip'")
+    desk.drag("second-strip", (0.7, 0.5), (0.8, 0.5))
+    desk.until(lambda: desk.browser.find_elements(By.CSS_SELECTOR, fix))
+    desk.browser.find_element(By.XPATH, "//li[2]//button[text()='There is an event']").click()
+    desk.until(lambda: len(strips()[1]) == 3)
+    ends = [float(end) for end in strips()[1][2].split(" to ")]
+    assert ends == pytest.approx([3.15, 3.6], abs=0.03)
+    desk.browser.refresh()  # it is in the store
+    desk.until(lambda: desk.shows("end") and len(strips()) == 2)
+    assert strips()[0] == ["night_0.wav", "0 to 1.5"]
+    desk.until(lambda: desk.shows("export"))
+    desk.browser.find_element(By.ID, "export").click()
+    desk.until(lambda: "corrections.csv" in desk.text("written"))
+    assert desk.text("written").count("answers.csv") == 1
+    rows = [line.split("\t") for line in (tmp_path / "c" / "labels" / "strong.tsv").read_text().splitlines()[1:]]
+    assert [(name, float(a), float(b)) for name, a, b, _ in rows] == [
+        ("night_0.wav", 0, 1.5), ("night_1.wav", 1.5, 3), ("night_1.wav", *(pytest.approx(x, abs=0.006) for x in ends)),
+    ]  # fmt: skip
 
 
 def test_a_measurement_by_ear_with_catch_trials(label, desk, tmp_path):

@@ -17,8 +17,8 @@ _HELP = """Hear or see a segment, press a key: label recordings in the browser, 
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
 the same command again (or weakly label DIR), and it goes on where it was. The owner's button, or --export, writes
-strong and weak labels, answers and cards into DIR/labels. The link that opens holds a token, without which nobody is
-answered; --annotators gives everybody a link. Recordings are played from the folders that you name, and no others.
+strong and weak labels, answers and the audit into DIR/labels. The link that opens holds a token, without which nobody
+is answered; --annotators gives everybody a link. Recordings are played from the folders that you name, and no others.
 
 Examples:
 
@@ -38,7 +38,7 @@ Examples:
 
   weakly label recordings/ --label owl --method bisection --segment-length 0.8 --event-length 1.2
 
-  weakly label owls/ --label owl --segment-length 3 --event-length 1 --target 'event_recall>=0.9,minutes<=30'
+  weakly label owls/ --label owl --segment-length 3 --event-length 1 --repeats 0.1 --target 'event_recall>=0.9'
 
   weakly label --measure --annotators ana,ben
 
@@ -104,8 +104,8 @@ def label(
     event_rate: float = option("Events per second; left out, the answers tell."),
     presence_criterion: float = option("Share of an event that you need to notice it, where you know; else 0.5."),
     target: str = option(
-        "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9, "
-        "presence_criterion_width<=0.2; or a budget: n_queries<=300, minutes<=30, listened<=900, cost<=50."
+        "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9 (with --repeats); or a budget: "
+        "n_queries<=300, minutes<=30, listened<=900, cost<=50."
     ),
     instructions: Path = option("A text for annotators (Markdown), shown beside every question.", metavar="FILE"),
     samples: Path = option("Sample sounds for annotators: FOLDER/CLASS/any.wav.", metavar="FOLDER"),
@@ -114,7 +114,7 @@ def label(
     currency: str = option("Of these prices; s for seconds of work.", "EUR"),
     out: Path = option("The campaign's folder.", Path("campaign"), metavar="DIR"),
     database: str = option(_DATABASE, metavar="URL"),
-    export: bool = option("Write labels, answers and cards, and end.", False, "--export"),
+    export: bool = option("Write labels and answers, and end.", False, "--export"),
     new_tokens: bool = option("Give everybody a new link; the old ones end.", False, "--new-tokens"),
     withdraw: str = option("End this annotator's link, at once.", metavar="NAME"),
     host: str = option("Address to listen on; others need --annotators.", "127.0.0.1"),

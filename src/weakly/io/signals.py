@@ -304,18 +304,19 @@ def _edf(path: Path) -> tuple[list[Any], float]:
     return [channel for channel in held.signals if channel.sampling_frequency == most], seconds
 
 
-def channel_names(path: PathLike) -> list[str]:
-    """What the channels of a signal are called; numbers where its file does not say.
+def channels(path: PathLike) -> list[tuple[str, str]]:
+    """What the channels of a signal are called (numbers where its file does not say), and their units ("" likewise).
 
     Of an EDF or BDF file these are the channels with the highest sample rate, which are the ones that are read.
     """
     path = Path(path)
     with refused(path, _UNREADABLE, quiet=True):
         if path.suffix.lower() == ".hea":
-            return list(optional("wfdb", extra="signals").rdheader(str(path.with_suffix(""))).sig_name or ())
+            head = optional("wfdb", extra="signals").rdheader(str(path.with_suffix("")))
+            return list(zip(head.sig_name or (), head.units or ()))
         if path.suffix.lower() in MEASURED:
-            return [str(channel.label) for channel in _edf(path)[0]]
-        return [str(k + 1) for k in range(_signal_values(path).shape[1])]
+            return [(str(each.label), str(each.physical_dimension)) for each in _edf(path)[0]]
+        return [(str(k + 1), "") for k in range(_signal_values(path).shape[1])]
 
 
 def read_clip(

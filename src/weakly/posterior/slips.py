@@ -25,7 +25,7 @@ _RATES = np.array([0.002, 0.01, 0.03, 0.06, 0.1, 0.15, 0.21, 0.28, 0.36, 0.45]) 
 _STICKY = np.array([0.0, 0.05, 0.12, 0.22, 0.35, 0.5])
 _IF_STICKY = np.array([0.6, 0.12, 0.1, 0.08, 0.06, 0.04])  # how likely each is beforehand
 _DRIFT = np.array([-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0])
-_KNOWN = 0.35  # the widest interval of lapses that tells them
+_KNOWN = 40  # repeated answers that tell lapses; were it how wide their interval is, low rates alone would be known
 _LEAST = 10  # segments that somebody answered with others before they may be called odd
 _ODD = 0.02  # how often, by chance, anybody of a team is
 NAMES = ("guess_rate", "lapse_rate", "stickiness", "drift")
@@ -41,9 +41,8 @@ class Slips:
 
     @property
     def is_known(self) -> bool:
-        """Whether the rate of lapses is known well enough to be used."""
-        _, low, high = self.numbers["lapse_rate"]
-        return high - low <= _KNOWN
+        """Whether there were enough repeats for the rate of lapses to be used."""
+        return self.n_repeats >= _KNOWN
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers with their ends, as columns."""

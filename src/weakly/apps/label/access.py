@@ -124,7 +124,7 @@ class Access:
         """The token of an annotator, or (None) of the owner; None if it was withdrawn."""
         return self._held().get(annotator if self.is_team and annotator is not None else OWNER)
 
-    def ticket(self, annotator: str, query: str) -> str:
+    def ticket(self, annotator: str | None, query: str) -> str:
         """What lets this person's video element, which sends no header, read the file of this one query."""
         return _signed(self.token(annotator) or secrets.token_hex(16), query)
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
@@ -25,7 +24,6 @@ from ...methods.by_hand import ByHand
 from ...methods.information import Information
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import merge
 from ...studies.audit.auditor import audit
 from ...studies.queries.campaign import Campaign
 from ...studies.queries.exchange import collect
@@ -34,6 +32,7 @@ from ...studies.queries.store import NAME
 from ..serving import is_loopback
 from . import media
 from .access import OWNER, Access, Own
+from .ending import Ending, marked_events, pilot_of
 from .follow_up import AdaptiveFollowUp, BeliefSummary, Repeats
 from .live import QualityMonitor, goal_words
 from .measurement import N_ITEMS, AnnotatorProfile, Measurement, neutral, usual_length
@@ -116,9 +115,9 @@ def open_campaign(
             live=QualityMonitor(known, learned=learned, **(live or {})),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
         )  # fmt: skip
-        made.live.card = made.card
         made.is_marking = method.name == ByHand.name
         made.instructions, made.samples = instructions, samples_of(samples, folders) if plays else []
+        made.ending = Ending(session, made.live, known, lambda: _strong(made, campaign))
         made.export = lambda: export(made, campaign, events)
         return made
 
@@ -186,7 +185,7 @@ def open_measurement(
         session = LabelingSession(campaign.store, annotators=access.annotators, more=asked)
         made = Labeling(session, found, media.Folders(given), access, label, QualityMonitor(found), measuring=n_items)
         made.listen_for = label if recordings else NEUTRAL
-        made.export = lambda: _write_cards(made, folder, is_asked=True)
+        made.export = lambda: _write_cards(made, folder)
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
             campaign.store.made[:0] = [*new, *given]
@@ -224,7 +223,7 @@ def _names(given: Sequence[str]) -> list[str]:
 
 @private_files()
 def export(labeling: Labeling, campaign: Campaign, events: Events | None = None) -> list[Path]:
-    """Write everything that the answers make into the campaign's folder: labels, answers, cards and the audit.
+    """Write everything that the answers make into the campaign's folder: labels, answers and the audit.
 
     Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
     Known events are what the audit takes as the truth; without them it tells how far people agree.
@@ -241,47 +240,27 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     ]
     found = replace(found, answers=Answers(frame, found.answers.recordings))
     folder = campaign.folder / LABELS
-    marked = marked_events(labeling) if labeling.is_marking else None
-    paths = now.write_labels(now.labels(found) if marked is None else marked, found, folder)
-    if marked is not None:
+    assert labeling.ending is not None
+    strong, changes = labeling.ending.events(), labeling.ending.corrections
+    paths = now.write_labels(strong, found, folder)
+    if labeling.is_marking:
         paths.append(folder / "pilot.csv")
-        write(marked_events(labeling, pages=True), paths[-1], format="csv")
+        write(pilot_of(session, strong), paths[-1], format="csv")
+    if changes:
+        paths.append(folder / "corrections.csv")
+        with atomic_write(paths[-1]) as file:
+            pd.DataFrame(changes).to_csv(file, index=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
-        paths += [*_write_inference(labeling, folder), *_write_cards(labeling, folder)]
-        return paths + _write_audit(found.answers, events, folder)
+        return paths + _write_inference(labeling, folder) + _write_audit(found.answers, events, folder)
 
 
-def marked_events(labeling: Labeling, *, pages: bool = False) -> Events:
-    """The events that were marked: moments that more than half of those say so who were sure about their segment.
-
-    A recording is annotated if all of it was; ``pages``: each marked segment is a recording of its own, as a plan needs
-    it where only some are marked.
-    """
-    session, rows = labeling.session, []
-    lengths: dict[str, float] = {}
-    todo = set()
-    for item in session.items.values():
-        given = [one for one in session.answers(item.query) if not math.isnan(one.present)]
-        name = f"{item.recording} {item.onset:g}-{item.offset:g} s" if pages else item.recording
-        if not given:
-            todo.add(name)
-        if given or not pages:
-            lengths[name] = item.offset - item.onset if pages else labeling.recordings[name].length
-        marks = np.array([mark for one in given for mark in session.marks(one)]).reshape(-1, 2)
-        edges = np.unique(marks)
-        middle = (edges[1:] + edges[:-1]) / 2
-        said = ((marks[:, :1] <= middle) & (middle < marks[:, 1:])).sum(axis=0)
-        sure = np.column_stack((edges[:-1], edges[1:]))[2 * said > len(given)] - (item.onset if pages else 0.0)
-        rows += [(name, item.label, a, b) for a, b in sure.tolist()]
-    frame = pd.DataFrame(rows, columns=["recording", "label", "onset", "offset"])
-    joined = frame.groupby(["recording", "label"], sort=False)[["onset", "offset"]].apply(  # across pages, too
-        lambda mine: pd.DataFrame(merge(mine.to_numpy(float)), columns=["onset", "offset"])
-    )
-    frame = joined.reset_index()[frame.columns] if rows else frame.astype({"onset": float, "offset": float})
-    events = Events.from_frame(frame, recording_length=lengths, recordings=list(lengths))
-    events.recordings["annotated"] = [str(name) not in todo for name in events.recordings.index]
-    return events
+def _strong(labeling: Labeling, campaign: Campaign) -> Events:
+    """The events that the answers, or the marks, make by now."""
+    if labeling.is_marking:
+        return marked_events(labeling.session, labeling.recordings)
+    state = campaign.store.state()
+    return Campaign(campaign.folder, campaign.store, state, campaign.own).labels(collect(state.queries, state.answers))
 
 
 def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
@@ -313,9 +292,9 @@ def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[
 
 
 @private_files()
-def _write_cards(labeling: Labeling, folder: Path, *, is_asked: bool = False) -> list[Path]:
+def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
     """One card for each person whose answers to items of known events depend on them: card.json, or card-NAME.json of
-    several, and card-people.json of people at large from three on; ``is_asked``: none at all is an error."""
+    several, and card-people.json of people at large from three on; none at all is an error."""
     names = labeling.session.people
     cards: dict[Path, AnnotatorProfile] = {}
     refused = []
@@ -327,7 +306,7 @@ def _write_cards(labeling: Labeling, folder: Path, *, is_asked: bool = False) ->
         elif card is not None:
             path.unlink(missing_ok=True)  # of answers that were taken back
             refused.append(card if len(names) == 1 else f"{name}: {card}")
-    if refused and not cards and is_asked:
+    if refused and not cards:
         raise InvalidInput("; ".join(refused))
     alike = [card for card in cards.values() if card.law == "share"]
     if len(alike) == len(cards) >= 3:

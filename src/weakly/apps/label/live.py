@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,25 +20,22 @@ from ...model.answers import Answers
 from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
-from ...posterior.criterion import NUMBERS, CriterionPosterior
-from ...posterior.slips import Slips, agreement_with_others, odd_ones, slip_words
+from ...posterior.criterion import NUMBERS
+from ...posterior.slips import agreement_with_others, odd_ones, slip_words
 from ...studies.audit.agreement import krippendorff_alpha
 from ...studies.queries.query_set import SECONDS_PER_ANSWER, sense
 from .follow_up import BeliefSummary, repeated
-from .measurement import AnnotatorProfile
 from .session import LabelingSession
 
 if TYPE_CHECKING:
     from ...studies.infer.inference import Inference
 
 T = TypeVar("T")
-#: Criteria that the answers alone are asked to tell from each other.
-CRITERIA = np.linspace(0.05, 0.95, 10)
 SLIP = 0.02  # how often people guess, and lapse, while nobody knows
 #: What a target may be about: which way is good, whether it is a budget, and what the number counts.
 WORDS = {
     "wrong_time": ("<=", False, "s per recording"), "event_recall": (">=", False, "of the events"),
-    "presence_criterion_width": ("<=", False, "of an event"), "n_queries": ("<=", True, "answers"),
+    "n_queries": ("<=", True, "answers"),
     "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
 }  # fmt: skip
 #: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
@@ -81,7 +78,6 @@ class QualityMonitor:
     goals: tuple[Condition, ...] = ()
     cost: Cost | None = None
     learned: BeliefSummary | None = None
-    card: Callable[[str], Any] | None = None  # of a person, from items of known events
     _kept: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
 
@@ -95,9 +91,9 @@ class QualityMonitor:
     def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
         given = answers_of(session)
-        return self._once("", given, lambda: self._infer(given, self.annotators(session), draws=20))
+        return self.once("", given, lambda: self._infer(given, self.annotators(session)))
 
-    def _once(self, of: str, given: pd.DataFrame, work: Callable[[], T]) -> T:
+    def once(self, of: str, given: pd.DataFrame, work: Callable[[], T]) -> T:
         """What the work makes of these answers (of one person, or of all), done anew when they have changed."""
         mark = hash(tuple(given["answer"]))
         with self._lock:
@@ -111,21 +107,11 @@ class QualityMonitor:
         """What people do with these recordings."""
         return sense(self.recordings.values())
 
-    def slips(self, session: LabelingSession, person: str) -> Slips | None:
-        """How this person slips, from their card or from segments that they answered twice; None: nothing tells."""
-        found = None if self.card is None else self.card(person)
-        if isinstance(found, AnnotatorProfile):
-            ends = {
-                name: tuple(getattr(found, f"{name}{end}") for end in ("", "_low", "_high")) for name in NUMBERS[2:]
-            }
-            return Slips(ends)
-        return repeated(session, person)
-
     def annotators(self, session: LabelingSession) -> dict[str, Annotator]:
         """Who answers, by name: guesses and lapses as they are known, else rare."""
         people = {}
         for name in session.people:
-            slips = self.slips(session, name)
+            slips = repeated(session, name)
             guess, lapse = (slips.numbers[word][0] if slips and slips.is_known else SLIP for word in NUMBERS[2:])
             people[name] = Annotator(presence_criterion=self.presence_criterion, guess_rate=guess, lapse_rate=lapse)
         return people
@@ -138,7 +124,7 @@ class QualityMonitor:
         found = self.inference(session)
         return None if found is None else (found.events(), found.active)
 
-    def _infer(self, given: pd.DataFrame, annotator: dict[str, Annotator], *, draws: int) -> Inference | None:
+    def _infer(self, given: pd.DataFrame, annotator: dict[str, Annotator]) -> Inference | None:
         from ...studies.infer.estimation import infer
 
         if self.lengths is None or not given["present"].notna().any():
@@ -147,41 +133,16 @@ class QualityMonitor:
             warnings.simplefilter("ignore", AssumptionWarning)
             return infer(
                 Answers.from_frame(given.drop(columns="answer")), event_length=self.lengths, annotator=annotator,
-                event_rate=self.event_rate, draws=draws, rng=0, bouts=False,
+                event_rate=self.event_rate, draws=20, rng=0, bouts=False,
                 recording_length={name: one.length for name, one in self.recordings.items()},
             )  # fmt: skip
 
-    def criterion(self, session: LabelingSession, annotator: str) -> dict[str, Any] | None:
-        r"""The law of one person's criterion, from their answers alone: mean, 95 % interval, and weights by criterion.
-
-        :math:`P(\gamma \mid \text{answers}) \propto P(\text{answers} \mid \gamma, \hat\lambda_\gamma)` on a grid, every
-        criterion alike beforehand; the rate of events is given, or the likeliest one under each criterion. Segments of
-        one length hardly tell a high rate from a low criterion, and then the interval is wide.
-        """
-        if self.learned is not None:  # it cannot tell one person from another
-            with self._lock:
-                return self.learned.hears(session) if len(session.people) == 1 else None
-        if self.lengths is None:
+    def criterion(self, session: LabelingSession) -> dict[str, Any] | None:
+        """The criterion of one person, from their answers alone, where the method learns it: mean and 95 % interval."""
+        if self.learned is None or len(session.people) != 1:  # it cannot tell one person from another
             return None
-        given = answers_of(session)
-        given = given[given["annotator"] == annotator]
-        return self._once(f"of {annotator}", given, lambda: self._criterion(session, given))
-
-    def _criterion(self, session: LabelingSession, given: pd.DataFrame) -> dict[str, Any] | None:
-        likelihoods, who = [], self.annotators(session)
-        for value in CRITERIA.tolist():
-            inference = self._infer(given, {name: replace(one, presence_criterion=value) for name, one in who.items()},
-                                    draws=2)  # fmt: skip
-            if inference is None:
-                return None
-            likelihoods.append(inference.log_likelihood)
-        n_items = int(given["present"].notna().sum())
-        posterior = CriterionPosterior.hard(CRITERIA, np.array(likelihoods), rate=SLIP, n_items=n_items)
-        low, high = posterior.interval()
-        return {
-            "presence_criterion": posterior.expected(), "presence_criterion_low": low, "presence_criterion_high": high,
-            "n_items": n_items, "law": dict(zip(CRITERIA.round(2).tolist(), posterior.weights[:, 0].tolist())),
-        }  # fmt: skip
+        with self._lock:
+            return self.learned.hears(session)
 
     def labels(self, session: LabelingSession) -> dict[str, Any] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
@@ -218,7 +179,7 @@ class QualityMonitor:
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
         with its interval; a method that learns has worked it out with a rate of its own."""
-        each = [self.slips(session, name) for name in session.people if session.answers_by(name)]
+        each = [repeated(session, name) for name in session.people if session.answers_by(name)]
         if not each or not all(one is not None and one.is_known for one in each):
             return {"lapse_rate": None}
         rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)[[0, 2, 1]]
@@ -246,17 +207,14 @@ class QualityMonitor:
             "price": None if cost is None or self.cost is None else self.cost.words(cost),
         }  # fmt: skip
 
-    def state(
-        self, session: LabelingSession, annotator: str | None, card: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
+    def state(self, session: LabelingSession, annotator: str | None) -> dict[str, Any]:
         """Everything: a person's criterion from the answers alone, the labels, what was spent, and each target."""
         labels, spent = self.labels(session), self.spent(session)
         slips = None if annotator is None else repeated(session, annotator)
-        alone = None if annotator is None else self.criterion(session, annotator)
-        measured = card or alone
-        ends = None if measured is None else (measured["presence_criterion_low"], measured["presence_criterion_high"])
-        width = None if ends is None or None in ends else ends[1] - ends[0]
-        numbers = {**spent, **(labels or {}), "presence_criterion_width": width}
+        alone = None if annotator is None else self.criterion(session)
+        numbers = {**spent, **(labels or {})}
+        if numbers.get("lapse_rate") is None:  # then the share of events found holds if nobody missed any
+            numbers["event_recall"] = None
         is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
         goals = [
             {"goal": goal_words(goal), "now": numbers.get(goal.word), "is_budget": WORDS[goal.word][1],
@@ -313,20 +271,12 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
         is_wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
-        if "spread" in alone:  # segments of all lengths
-            rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
-        elif is_wide:
-            rest = "; they hardly tell: segments of other lengths, or weakly label --measure, would"
-        else:
-            rest = ", if the law of lengths is right" + ("" if state.get("slips") else " and slips are rare")
+        rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
         share = "{} ({} to {})".format(*(percent(alone[f"presence_criterion{end}"]) for end in ("", "_low", "_high")))
         words = f"From {alone['n_items']} answers alone you notice an event once {share} of it is"
         said.append(f"{words} {spent['sense']}{rest}.")
     elif card is None and annotator is not None:
-        said.append(
-            "Your criterion is not measured: weakly label --measure or the law of lengths (--event-length) would tell "
-            "it."
-        )
+        said.append("Your criterion is not measured: weakly label --measure would tell it.")
     if labels is not None:
         found = percent(labels["event_recall"])
         if labels.get("lapse_rate") is None:
@@ -358,9 +308,10 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
     said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} {spent['sense']}, {work}.")
     for goal in state["goals"]:
-        now = "" if goal["now"] is None else f" (now {goal['now']:.3g})"
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
-        said.append(f"{kind} {goal['goal']}: {end if goal['is_reached'] else f'not {end} yet'}{now}.")
+        now = "not known yet" if goal["now"] is None else f"{'' if goal['is_reached'] else 'not '}{end}"
+        rest = "" if goal["now"] is None else f"{'' if goal['is_reached'] else ' yet'} (now {goal['now']:.3g})"
+        said.append(f"{kind} {goal['goal']}: {now}{rest}.")
     if state["may_stop"]:
         said.append("You may stop now.")
     return said
@@ -447,7 +398,8 @@ def summary(session: LabelingSession) -> dict[str, Any]:
         ],
         "splits": splits[[*_COLUMNS[:4], "present", "absent", "query"]].to_dict("records"),
         "bookmarks": [
-            {word: getattr(item, word) for word in _COLUMNS[:4]} | row
-            for row in session.bookmarks() if (item := session.items.get(row["query"])) is not None
+            {word: getattr(item, word) for word in _COLUMNS[:4]}
+            | {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
+            for row in session.acts("bookmark") if (item := session.items.get(row.query)) is not None
         ],
     }  # fmt: skip

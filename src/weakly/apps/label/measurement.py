@@ -366,10 +366,11 @@ def card_of(
             f"no card: your answers do not depend on the {what}{clearly}; {counted(len(answers), 'answer')}, "
             f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}"
         )
+    pictures = {row.query for row in session.acts("picture") if row.annotator == annotator and row.query in given}
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
     return AnnotatorProfile.of(
         posterior, annotator=annotator, label=label, seconds=seconds, bayes_factor=factor, n_repeats=len(pairs),
-        n_alike=sum(pairs), n_early=n_early, n_pictures=len(session.done(annotator, "picture") & {*given}), sense=seen,
+        n_alike=sum(pairs), n_early=n_early, n_pictures=len(pictures), sense=seen,
     )  # fmt: skip
 
 

@@ -20,14 +20,16 @@ from scipy.fft import rfft
 from scipy.signal import resample_poly
 
 from ...base.errors import InvalidInput, optional
-from ...io.signals import SIGNALS, VIDEOS, audible_clip, header, read_clip
+from ...io.signals import SIGNALS, VIDEOS, audible_clip, channels, header, read_clip
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
 FLOOR = 60.0  # dB below the loudest that are still seen, where nothing is known of the recording
 BELOW, ABOVE = 5.0, 35.0  # dB around a recording's noise that are seen at least: noise alone is dark
 LOOKS = 24  # stretches of a second from which a recording's level is told
 LEAST_RATE = 8000  # samples per second that every browser plays
-MOST_TRACES = 12
+MOST_TRACES = 24
+LONG = 120.0  # seconds from which on a spectrogram is made of looks into its stretch, not of all of it
+COLUMNS, LOOK = 450, 0.1  # how many such looks, and how many seconds each of them lasts
 
 
 class Folders:
@@ -71,10 +73,8 @@ class Scale(NamedTuple):
 
 def _looks(path: Path, sample_rate: float | None = None) -> Iterator[tuple[NDArray[np.float32], float]]:
     """The samples of some stretches of a second all over a recording, and their rate."""
-    sound = header(path, sample_rate=sample_rate)
-    seconds = sound.n_samples / sound.sample_rate
-    starts = np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds))))
-    for start in starts.tolist():
+    seconds = header(path, sample_rate=sample_rate).seconds
+    for start in np.linspace(0.0, max(0.0, seconds - 1.0), min(LOOKS, max(1, round(seconds)))).tolist():
         with suppress(InvalidInput):  # a stretch that cannot be read says so when it is asked about
             yield read_clip(path, onset=start, offset=min(start + 1.0, seconds), fade=0.0, sample_rate=sample_rate)
 
@@ -92,12 +92,24 @@ def scale_of(path: Path) -> Scale:
     """The scale of a recording, from stretches all over it."""
     levels, peak = [], 1e-6
     for samples, rate in _looks(path):
-        levels.append(_decibels(samples.mean(axis=1), rate).ravel())
+        levels.append(decibels(samples.mean(axis=1), rate).ravel())
         peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
     if not levels:
         return Scale(-FLOOR, 0.0, 1.0)
     noise, loudest = np.quantile(np.concatenate(levels), (0.5, 0.9995)).tolist()
     return Scale(noise, loudest, peak)
+
+
+@lru_cache(maxsize=4096)
+def about(path: Path, sample_rate: float | None = None) -> dict[str, Any]:
+    """How a recording is shown: its kind; of sound the top of its picture in kHz and its peak; of a signal its first
+    channels with their units and the smallest and largest values that are drawn, and how many there are."""
+    kind = kind_of(path)
+    top, peak = (header(path).sample_rate / 2000, scale_of(path).peak) if kind == "sound" else (None, None)
+    names = channels(path) if kind == "traces" else []
+    ends = swing_of(path, sample_rate).T.tolist() if names else []
+    drawn = [{"name": name, "unit": unit, "low": low, "high": high} for (name, unit), (low, high) in zip(names, ends)]
+    return {"kind": kind, "top": top, "peak": peak, "channels": drawn[:MOST_TRACES], "n_channels": len(names)}
 
 
 def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> bytes:
@@ -121,30 +133,38 @@ def picture(
     path: Path, *, onset: float, offset: float, sample_rate: float | None = None, **how: Any
 ) -> tuple[bytes, str]:
     """The picture of the stretch and its media type: a spectrogram for sound, traces for every other signal."""
-    samples, rate = read_clip(path, onset=onset, offset=offset, fade=0.0, sample_rate=sample_rate)
+
+    def read(start: float, end: float) -> tuple[NDArray[np.float32], float]:
+        return read_clip(path, onset=start, offset=end, fade=0.0, sample_rate=sample_rate)
+
     if kind_of(path) == "traces":
-        return traces(samples, rate, swing_of(path, sample_rate)), "image/svg+xml"
-    return spectrogram(samples.mean(axis=1), rate, scale_of(path), **how), "image/png"
+        return traces(read(onset, offset)[0], swing_of(path, sample_rate)), "image/svg+xml"
+    part = how.pop("part", 1.0)
+    if offset - onset <= LONG:
+        samples, rate = read(onset, offset)
+        levels = decibels(samples.mean(axis=1), rate, part)
+    else:
+        looks = (read(start, start + LOOK) for start in np.linspace(onset, offset - LOOK, COLUMNS).tolist())
+        levels = np.array([decibels(samples.mean(axis=1), rate, part).max(axis=0) for samples, rate in looks])
+    return spectrogram(levels, scale_of(path), **how), "image/png"
 
 
 def spectrogram(
-    samples: NDArray[np.float32], rate: float, scale: Scale | None = None, *, shift: float = 0.0, span: float = 0.0,
-    part: float = 1.0,
-) -> bytes:  # fmt: skip
-    """The spectrogram as a PNG file: time to the right, 0 to rate / 2 upwards, the loudest of each pixel in dB.
+    levels: NDArray[np.float32], scale: Scale | None = None, *, shift: float = 0.0, span: float = 0.0
+) -> bytes:
+    """The levels of a spectrogram's pixels as a PNG file: time to the right, frequencies upwards.
 
     The darkest colour is a little below the recording's noise (``shift`` dB further up), the brightest ``span`` dB
-    above it (0: as loud as the recording becomes). ``part``: of the frequencies, from 0.
+    above it (0: as loud as the recording becomes).
     """
-    levels = _decibels(samples, rate, part)
     low = float(levels.max()) - FLOOR if scale is None else scale.noise - BELOW
     high = low + FLOOR if scale is None else max(scale.loudest, scale.noise + ABOVE)
     grey = np.clip((levels - low - shift) * (255 / (span or high - low)), 0, 255).astype(np.uint8)
     return png(np.ascontiguousarray(grey.T[::-1]))
 
 
-def _decibels(samples: NDArray[np.float32], rate: float, part: float = 1.0) -> NDArray[np.float32]:
-    """The levels of a spectrogram's pixels, in decibels: columns by time, each with its frequencies upwards."""
+def decibels(samples: NDArray[np.float32], rate: float, part: float = 1.0) -> NDArray[np.float32]:
+    """The levels of a spectrogram's pixels: columns by time, each from 0 to ``part`` of rate / 2, the loudest in dB."""
     n = int(np.clip(2 ** round(np.log2(max(2.0, rate * 0.023))), 64, 4096))
     hop = n // 2 if len(samples) > WIDTH * n // 2 else max(1, (len(samples) - n) // WIDTH + 1)
     padded = np.pad(samples, (0, max(0, n - len(samples))))
@@ -180,12 +200,12 @@ def _palette() -> bytes:
     return (np.asarray(colormaps["magma"](np.arange(256)))[:, :3] * 255).round().astype(np.uint8).tobytes()
 
 
-def traces(samples: NDArray[np.float32], rate: float, swing: NDArray[np.float64]) -> bytes:
+def traces(samples: NDArray[np.float32], swing: NDArray[np.float64]) -> bytes:
     """The channels above each other as an SVG file, between the smallest and the largest value of every pixel.
 
-    A channel is drawn on the same scale all over its recording (``swing``); lines stand a second apart, or ten.
+    A channel is drawn on the same scale all over its recording: ``swing`` fills the middle 0.8 of its band.
     """
-    shown, seconds = samples[:, :MOST_TRACES], len(samples) / rate
+    shown = samples[:, :MOST_TRACES]
     band = HEIGHT / shown.shape[1]
     paths = []
     for k, (channel, (least, most)) in enumerate(zip(shown.T, swing.T)):
@@ -193,12 +213,9 @@ def traces(samples: NDArray[np.float32], rate: float, swing: NDArray[np.float64]
         x = np.linspace(0, WIDTH, len(low))
         points = np.concatenate((np.column_stack((x, high)), np.column_stack((x, low))[::-1]))
         points[:, 1] = (k + 0.9) * band - (points[:, 1] - least) * 0.8 * band / max(1e-12, most - least)
-        paths.append("M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points.tolist()) + "Z")
-    drawn = "".join(f'<path d="{path}"/>' for path in paths)
-    lines = np.arange(0.0, seconds, 1.0 if seconds <= 60 else 10.0)[1:] / seconds * WIDTH
-    grid = "".join(f"M{x:.1f} 0V{HEIGHT}" for x in lines)
+        paths.append("M" + "L".join(f"{a:.1f} {b:.2f}" for a, b in points.tolist()) + "Z")
+    drawn = "".join(f'<path d="{path}" vector-effect="non-scaling-stroke"/>' for path in paths)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'preserveAspectRatio="none"><path d="{grid or "M0 0"}" stroke="#888888" stroke-opacity="0.35"/>'
-        f'<g fill="none" stroke="#2a8fd0" stroke-width="1.2">{drawn}</g></svg>'
+        f'preserveAspectRatio="none"><g fill="#2a8fd0" stroke="#2a8fd0" stroke-width="1">{drawn}</g></svg>'
     ).encode()

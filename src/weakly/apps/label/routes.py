@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from itertools import islice
 from math import isnan
@@ -18,13 +17,13 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 
 from ...base.errors import InvalidInput, WeaklyError, optional
-from ...io.signals import channel_names, header
 from ...methods.base import Recording
 from ...model.intervals import merge
 from ...studies.queries.store import Answer, StoreTrouble
 from ..serving import STATIC, Guard, Limits, add_parts, handle_errors, static_parts
 from . import media
-from .access import Access, Person
+from .access import OWNER, Access, Person
+from .ending import Ending
 from .live import QualityMonitor, progress, sentences, summary
 from .measurement import AnnotatorProfile, card_of
 from .session import Item, LabelingSession
@@ -102,6 +101,15 @@ class Member(_Told):
     state: Literal["paused", "working", "withdrawn"]
 
 
+class Stroke(_Told):
+    """A stretch of a recording, by its name, in which an event is (1), none is (0), or what the answers say (null)."""
+
+    query: Query
+    label: Annotated[str, Field(min_length=1, max_length=500)]
+    present: Present
+    id: Id
+
+
 class Remark(_Told):
     """What to do with a segment besides answering it, with a note."""
 
@@ -127,6 +135,7 @@ class Labeling:
     instructions: str = ""  # the owner's text, Markdown
     samples: Sequence[tuple[str, Path]] = ()  # sounds by class
     export: Callable[[], list[Path]] | None = None
+    ending: Ending | None = None
 
     def card(self, annotator: str) -> AnnotatorProfile | str | None:
         """The card of this person, or why there is none."""
@@ -206,19 +215,15 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             at["minutes_left"] = at["left"] * (at["seconds_per_query"] or 5.0) / 60
         return said | {"items": [shown(item, who) for item in items], "progress": at}
 
-    @cache
-    def about(recording: str) -> dict[str, Any]:
-        """How a recording is shown: kind, the top of its picture in kHz, its peak, the names of its channels."""
-        path = Path(labeling.recordings[recording].path or "")
-        kind = media.kind_of(path)
-        names = channel_names(path) if kind == "traces" else []
-        top, peak = (header(path).sample_rate / 2000, media.scale_of(path).peak) if kind == "sound" else (None, None)
-        return {"kind": kind, "top": top, "peak": peak, "channels": names[: media.MOST_TRACES],
-                "n_channels": len(names)}  # fmt: skip
+    def ending_for(who: Person) -> Ending:
+        """The end; the team sees it when nobody has anything to answer, so that no answer rests on those of others."""
+        if labeling.ending is None or not (who.is_owner or labeling.ending.has_come):
+            raise HTTPException(403, "how the campaign ends is shown when everything is answered")
+        return labeling.ending
 
-    def shown(item: Item, who: str) -> dict[str, Any]:
+    def shown(item: Item, who: str | None) -> dict[str, Any]:
         """What an annotator may know of a segment; what it holds is not among it."""
-        found = about(item.recording)
+        found = media.about(Path(labeling.recordings[item.recording].path or ""), labeling.sample_rate)
         ticket = labeling.access.ticket(who, item.query)
         film = f"video/{item.query}?ticket={ticket}" if found["kind"] == "video" else None
         return {
@@ -228,10 +233,13 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             "classes": [
                 {"query": each.query, "label": each.label, "present": said_by(session.answer_of(who, each.query))}
                 for each in session.classes(item, who)
-            ] if session.together else None,
+            ] if session.together and who is not None and item.query in session.items else None,
         }  # fmt: skip
 
-    def item_of(query: str) -> Item:
+    def item_of(query: str, who: Person | None) -> Item:
+        """The segment of a query, or a stretch of a strip (:meth:`.Ending.place`); None: whoever has its ticket."""
+        if query.startswith("@"):
+            return ending_for(who or Person(None, True)).place(query)
         item = session.items.get(query)
         if item is None:
             raise HTTPException(404, "there is no such query in this campaign")
@@ -352,7 +360,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """Your last answers, the newest first, and the queries of a second pass: unsure or bookmarked."""
 
         def look() -> dict[str, Any]:
-            marked = {row["query"] for row in session.bookmarks() if row["annotator"] == who}
+            marked = {row.query for row in session.acts("bookmark") if row.annotator == who}
             given: dict[Any, Item] = {}  # one for each segment that is asked at once, the newest first
             again = []
             for one in reversed(session.answers_by(who)):
@@ -375,14 +383,14 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         given = session.answer_of(who, query)
         if given is None:
             raise HTTPException(404, "you have not answered such a query")
-        return shown(item_of(query), who) | {"present": said_by(given), "marks": session.marks(given)}
+        return shown(item_of(query, None), who) | {"present": said_by(given), "marks": session.marks(given)}
 
     @app.get(f"{API}/sound/{{query}}", response_class=Response)
     def sound(
         query: str, who: Listener, context: bool = False, speed: Annotated[float, Within(ge=0.1, le=1)] = 1
     ) -> Response:
         """The sound of a segment as WAV, with as much on either side if context is asked for, or slower and deeper."""
-        item = item_of(query)
+        item = item_of(query, who)
         onset, offset = span(item, context)
         return Response(media.sound(file_of(item), onset=onset, offset=offset, speed=speed), media_type="audio/wav")
 
@@ -418,7 +426,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         ``shift``: decibels by which the darkest colour lies higher; ``contrast``: decibels between the darkest and the
         brightest; ``part``: of the frequencies, from 0.
         """
-        item = item_of(query)
+        item = item_of(query, who)
         onset, offset = span(item, context)
         body, kind = media.picture(file_of(item), onset=onset, offset=offset, sample_rate=labeling.sample_rate,
                                    shift=shift, span=contrast, part=part)  # fmt: skip
@@ -429,7 +437,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         """The video file of a segment's recording, whole or in ranges; the page plays the segment of it."""
         if not labeling.access.admits(query, ticket, but=session.paused):
             raise HTTPException(401, "this video needs the ticket of its segment")
-        item = item_of(query)
+        item = item_of(query, None)
         if media.kind_of(Path(labeling.recordings[item.recording].path or "")) != "video":
             raise HTTPException(404, "this recording is no video")
         return FileResponse(file_of(item))
@@ -441,7 +449,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         found = None if who.annotator is None else labeling.card(who.annotator)
         card = found.to_dict() if isinstance(found, AnnotatorProfile) else None
         refused = found if isinstance(found, str) else None
-        state = labeling.live.state(session, who.annotator, card)
+        state = labeling.live.state(session, who.annotator)
         return {"card": card, "no_card": refused, **state,
                 "sentences": sentences(card or refused, state, who.annotator)}  # fmt: skip
 
@@ -453,7 +461,9 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
         state = {
             name: "withdrawn" if not held[name] else "paused" if name in session.paused else "working" for name in held
         }
-        return summary(session) | {"links": state if labeling.access.is_team else {}}
+        found = summary(session)
+        splits = [row | shown(session.items[row["query"]], None) | {"label": row["label"]} for row in found["splits"]]
+        return found | {"splits": splits, "links": state if labeling.access.is_team else {}}
 
     @app.post(f"{API}/member")
     def member(said: Member, who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
@@ -473,5 +483,18 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
             raise HTTPException(404, "there is nothing to write here")
         written = await asyncio.to_thread(labeling.export)
         return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
+
+    @app.get(f"{API}/end")
+    def end(who: Listener, first: Annotated[int, Within(ge=0)] = 0) -> dict[str, Any]:
+        """What the campaign comes to: a strip for each recording, the most doubtful first, from this one on."""
+        strips = [shown(place, who.annotator) | row for place, row in ending_for(who).strips(first)]
+        return {"rows": strips, "total": len(labeling.recordings), "labels": ending_for(who).labels}
+
+    @app.post(f"{API}/correct")
+    def correct(said: Stroke, who: Listener) -> dict[str, Any]:
+        """Say that an event is, or is not, in a stretch of a recording; the last word on a moment counts."""
+        ending, place = ending_for(who), item_of(said.query, who)
+        ending.correct(place, said.label, said.present, who.annotator or OWNER, id=said.id)
+        return {"kept": True}
 
     return app

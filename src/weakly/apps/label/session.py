@@ -189,17 +189,10 @@ class LabelingSession:
         """Whether an answer to it was taken back."""
         return any(name in self._cache.undone for name in self._cache.by_query.get(query, ()))
 
-    def bookmarks(self) -> list[dict[str, str]]:
-        """The bookmarks with their notes: query, annotator, note."""
+    def acts(self, kind: str) -> list[Any]:
+        """What people did of this kind besides answering, in the order of arrival: query, annotator, detail."""
         with self._lock:
-            return [
-                {"query": row.query, "annotator": row.annotator, "note": row.detail or ""}
-                for row in self._cache.actions.values() if row.kind == "bookmark"
-            ]  # fmt: skip
-
-    def done(self, annotator: str, kind: str) -> set[str]:
-        """The queries at which this person did this."""
-        return {row.query for row in self._cache.actions.values() if row.kind == kind and row.annotator == annotator}
+            return [row for row in self._cache.actions.values() if row.kind == kind]
 
     # What people do -----------------------------------------------------------------------------------------------
 
@@ -335,10 +328,10 @@ class LabelingSession:
         return item
 
     def remark(self, annotator: str, *, query: str, kind: str, id: str, note: str = "") -> None:
-        """Keep what this person did with a query: a bookmark with a note, or that it should come "later"."""
+        """Keep what this person did with a query (a note, or that it comes "later"), or (no query) with a recording."""
         name, note = f"{annotator}:{id}", note[:MOST_NOTE]
         with self._changing() as connection:
-            if query not in self._cache.items:
+            if query and query not in self._cache.items:
                 raise InvalidInput(f"query: there is no query {query!r} in this campaign")
             if not self._was_done(name, kind=kind, query=query, detail=note):
                 self._act(connection, name, (query, annotator), kind, note)

@@ -28,7 +28,7 @@ export const ACTIONS = {
 };
 
 /** What cannot be done where all classes are asked at once, where events are marked, and else. */
-const absentees = () => (me.together ? ["present", "absent"] : me.marking ? ["none"] : ["done", "none"]);
+const absentees = () => [...(me.together ? ["present", "absent"] : me.marking ? ["none"] : ["done", "none"]), ...(me.measuring ? [] : ["look"])];
 
 /** Keys for hands that lie elsewhere; they come before the usual ones. */
 const SETS = {

@@ -2,10 +2,12 @@
 import { el, toast } from "./dom.js";
 import { SPEEDS, loop, play, player, seek, silence, toggle } from "./ear.js";
 import { guide, reading } from "./guide.js";
+import { stills } from "./film.js";
 import { actionOf, prepare } from "./hand.js";
 import { held, letGo, marking, marks, take } from "./mark.js";
 import { owner, write } from "./owner.js";
 import { $, complain, me, newId, now } from "./state.js";
+import { leave, strips } from "./strips.js";
 import { all, offer, pressed, ticked } from "./together.js";
 import { axes, band, edges, pointers, wave } from "./view.js";
 import { call, deliverUnsent, json, load, patiently, send } from "./wire.js";
@@ -19,6 +21,7 @@ const length = (item) => Number((item.offset - item.onset).toPrecision(3));
 
 /** What the server says comes next: a segment, or the end. */
 async function show(said, done = "") {
+  ended(false);
   now.items = said.items;
   progress(said);
   Object.assign(now, { again: null, pass: [] });
@@ -26,6 +29,7 @@ async function show(said, done = "") {
   $("finished").hidden = Boolean(item);
   $("labeling").hidden = !item;
   $("help").hidden = !item;
+  $("ending").hidden = !item || !me.is_owner || Boolean(me.measuring);
   if (!item) {
     finish(said).catch(complain); // working out what was measured takes a moment, in which an undo is taken
     return;
@@ -63,12 +67,14 @@ async function put(item, announced) {
 /** While a person's hearing is measured, the ear decides: no picture unless it is asked for, nothing around, one speed. */
 function hear(item) {
   const alone = Boolean(me.measuring) && item.kind === "sound";
+  document.body.dataset.kind = item.kind;
   $("view").classList.toggle("unseen-picture", alone && !now.picture);
   $("instruct").hidden = !me.measuring;
   $("sample").hidden = !alone;
   $("listen").textContent = `${alone ? "Listen" : "Look"} for: ${me.listen_for}. Answer present if you notice any of it, absent if not; some segments hold nothing, some hold all of it. Answer when you have ${alone ? "heard" : "seen"} the segment.`;
   $("look").hidden = !alone;
-  for (const id of ["context", "speed"]) $(id).hidden = $(id).disabled = Boolean(me.measuring);
+  for (const id of ["toggle", "replay", "loop", "speed"]) $(id).hidden = $(id).disabled = item.kind === "traces"; // all is seen at once
+  if (me.measuring) for (const id of ["context", "speed"]) $(id).hidden = $(id).disabled = true;
 }
 
 async function draw() {
@@ -87,7 +93,9 @@ async function draw() {
   const isFilm = item.kind === "video";
   $("screen").classList.toggle("film", isFilm);
   $("picture").hidden = isFilm;
-  $("film").hidden = !isFilm;
+  $("film").hidden = $("frames").hidden = !isFilm;
+  for (const id of ["before", "after", "marks", "looped", "head"]) $(isFilm ? "frames" : "screen").append($(id)); // over what shows time
+  if (isFilm) stills($("stills"), media.film, media.span);
   if (!isFilm) $("picture").src = media.picture;
   else if ($("film").src !== media.film) $("film").src = media.film;
   const what = item.kind === "sound" ? "Spectrogram" : `Traces of ${item.channels.length} of ${item.n_channels} channels:`;
@@ -151,7 +159,7 @@ function done() {
     return;
   }
   const present = ticked();
-  if (present === null) toast("Tick what you hear; 0 says none.");
+  if (present === null) toast("Tick what is there; 0 says none.");
   else tell("tick", { present }, "done");
 }
 
@@ -278,6 +286,7 @@ async function reanswer(query, pass) {
   silence();
   const item = await json(`item/${query}`);
   Object.assign(now, { again: { query, present: item.present, said: words(item) }, pass });
+  ended(false);
   $("finished").hidden = $("owner").hidden = true;
   $("labeling").hidden = $("help").hidden = false;
   await put(item, `Again: you said ${words(item)}.`);
@@ -311,11 +320,30 @@ async function measured() {
   }
 }
 
+/** What was found takes the place of the question, or gives it back. */
+function ended(isShown) {
+  if (!isShown) leave();
+  $("ending").setAttribute("aria-expanded", String(isShown));
+  $("ending").textContent = isShown ? "Back" : "What was found";
+  if (now.item) $("labeling").hidden = isShown;
+}
+
+const ending = () => once(async () => {
+  const isShown = $("end").hidden;
+  silence();
+  if (isShown) await strips();
+  ended(isShown);
+  $(isShown ? "end-title" : "question").focus();
+});
+
 async function finish(said) {
   now.item = null;
   silence();
   $("thanks").focus();
-  if (!me.measuring) await last().catch(complain);
+  if (!me.measuring) {
+    await last().catch(complain);
+    await strips().catch((error) => error.status === 403 || complain(error)); // while others still answer
+  }
   const { card, no_card: refused } = await json("live").catch(() => ({ card: null }));
   if (now.item) return;
   const words = card ? card.summary : refused;
@@ -335,7 +363,7 @@ const buttons = {
   toggle, replay, undo, back: undo, speed, context, look, sample, start: replay,
   earlier: () => seek(-0.5), further: () => seek(0.5), loop: () => loop(now.loop ? null : now.span),
   bookmark: () => noting(true), forget: () => noting(false), help, keep: keepAsItWas, second, "second-end": second,
-  rested,
+  rested, ending,
 };
 for (const [id, work] of Object.entries(buttons)) $(id)?.addEventListener("click", work);
 $("measured").addEventListener("toggle", () => $("measured").open && measured().catch(complain));
@@ -362,6 +390,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (!action || document.body.classList.contains("reading")) return;
   if (now.item === null && !["undo", "help"].includes(action)) return;
+  if (now.item !== null && $("labeling").hidden) return;
   if (action === "keep" && !now.again) return;
   event.preventDefault();
   if (me.marking && action === "present") return held();
@@ -377,6 +406,7 @@ try {
   $("who").textContent = [me.label, me.annotator].filter(Boolean).join(" · ");
   if (me.annotator === null) {
     $("help").hidden = true;
+    $("ending").hidden = Boolean(me.measuring);
     await owner();
     setInterval(() => owner().then(() => { $("problem").hidden = true; }, complain), 5000);
   } else {

@@ -44,10 +44,15 @@ let sound = null;
 function splits(rows) {
   const hear = async (row, place) => {
     sound?.pause();
-    const [picture, heard] = await Promise.all(["picture", "sound"].map(async (kind) => URL.createObjectURL(await (await call(`${kind}/${row.query}`)).blob())));
-    place.replaceChildren(el("img", { src: picture, alt: "Spectrogram of the segment" }));
-    sound = new Audio(heard);
-    await sound.play();
+    if (row.kind === "video") {
+      place.replaceChildren(el("video", { src: `api/1/${row.video}#t=${row.onset},${row.offset}`, controls: true, playsinline: true }));
+      return place.firstChild.play();
+    }
+    const media = async (kind) => URL.createObjectURL(await (await call(`${kind}/${row.query}`)).blob());
+    place.replaceChildren(el("img", { src: await media("picture"), alt: `${row.kind === "sound" ? "Spectrogram" : "Traces"} of the segment` }));
+    if (row.kind !== "sound") return null;
+    sound = new Audio(await media("sound"));
+    return sound.play();
   };
   return el("ol", { class: "splits" }, ...rows.map((row) => {
     const place = el("div");

@@ -1,6 +1,6 @@
 // What is seen: the picture with its axes, the waveform, and what a pointer does on them.
-import { el } from "./dom.js";
-import { level, loop, mark, play, tune } from "./ear.js";
+import { el, svg } from "./dom.js";
+import { level, loop, mark, play, toggle, tune } from "./ear.js";
 import { $, now, settings } from "./state.js";
 
 const DRAG = 6; // pixels from which on a press is a drag
@@ -16,10 +16,9 @@ export function ticks(low, high, most) {
 /** The highest frequency that the picture shows, in kHz. */
 const top = () => now.item.top * settings.part;
 
-export function axes() {
-  const wide = $("screen").clientWidth;
-  const [low, high] = now.span.map((at) => at - now.item.onset); // from the segment's start: where it lies tells nothing
-  $("seconds").replaceChildren(...ticks(low, high, Math.max(2, wide / 90)).map((at) => {
+/** Seconds under a picture. */
+export function timeAxis(node, [low, high]) {
+  node.replaceChildren(...ticks(low, high, Math.max(2, node.clientWidth / 90)).map((at) => {
     const label = el("span", { text: `${at} s` });
     const share = (at - low) / (high - low);
     label.style.left = `${100 * share}%`;
@@ -27,18 +26,71 @@ export function axes() {
     else if (share > 0.97) label.style.transform = "translateX(-100%)";
     return label;
   }));
-  const names = now.item.channels.map((name, k, all) => {
-    const label = el("span", { text: name, title: name });
+}
+
+/** Beside a picture: kilohertz of sound up to `top`, or the names of channels with how much their bands hold. */
+export function sideAxis(node, item, top) {
+  const names = item.channels.map(({ name, unit: written, low, high }, k, all) => {
+    const unit = written.replace(/^u(?=V)/, "µ");
+    const band = Number(((high - low) / SHARE).toPrecision(2));
+    const label = el("span", { title: `${name}: its band is ${band}${unit && ` ${unit}`} high` }, name, unit && band ? el("small", { text: ` ${band} ${unit}` }) : null);
     label.style.bottom = `${100 * (1 - (k + 0.5) / all.length)}%`;
     return label;
   });
-  const steps = now.item.top === null ? [] : ticks(0, top(), 4).filter((at) => at < 0.97 * top());
-  $("kilohertz").replaceChildren(...names, ...steps.map((at) => {
+  const steps = item.top === null ? [] : ticks(0, top, 4).filter((at) => at < 0.97 * top);
+  node.replaceChildren(...names, ...steps.map((at) => {
     const label = el("span", { text: at === 0 ? "kHz" : String(at) });
-    label.style.bottom = `${Math.max(3, (100 * at) / top())}%`;
+    label.style.bottom = `${Math.max(3, (100 * at) / top)}%`;
     return label;
   }));
+}
+
+export function axes() {
+  timeAxis($("seconds"), now.span.map((at) => at - now.item.onset)); // from the segment's start: where it lies tells nothing
+  sideAxis($("kilohertz"), now.item, top());
+  $("screen").style.height = tall(now.item);
+  paper($("grid"), now.item, now.span);
   ranges();
+}
+
+// Signals, on paper as people know it. -------------------------------------------------------------------------------
+
+const SHARE = 0.8; // of a channel's band that its recording fills; see media.traces
+const LEAD = /^((ecg|ekg)\b.*|ml?[iv]+|m?v[1-6]r?|av[rlf]|i{1,3})$/i;
+const CHANNEL = 28; // pixels of a channel at least
+
+/** The height of a picture: channels keep a height at which they can be read. */
+export const tall = (item) => (item.channels.length * CHANNEL > 256 ? `${item.channels.length * CHANNEL}px` : "");
+
+/** Lines under traces: of an electrocardiogram 0.2 s by 0.5 mV, and 0.04 s by 0.1 mV; of all others seconds. */
+export function paper(node, { kind, channels }, [low, high]) {
+  node.replaceChildren();
+  node.toggleAttribute("hidden", kind !== "traces");
+  if (kind !== "traces") return;
+  const wide = node.parentElement.clientWidth;
+  const height = node.parentElement.clientHeight;
+  const seconds = high - low;
+  node.setAttribute("viewBox", `0 0 ${wide} ${height}`);
+  const millivolts = (unit) => ({ mv: 1, uv: 1000, "µv": 1000, v: 0.001 })[unit.toLowerCase()];
+  const isHeart = channels.every(({ name, unit }) => LEAD.test(name.trim()) && millivolts(unit));
+  const keeps = (n, of) => of === null || n % of !== 0; // every fifth of the fine lines is a clear one
+  const upright = (step, of) => {
+    if ((step * wide) / seconds < 3) return "";
+    const places = Array.from({ length: Math.floor(seconds / step + 1e-9) }, (_, k) => k + 1).filter((n) => keeps(n, of));
+    return places.map((n) => `M${((n * step) / seconds) * wide} 0V${height}`).join("");
+  };
+  const level = (step, of) => channels.map(({ unit, low: least, high: most }, k) => {
+    const each = step * (millivolts(unit) ?? 0);
+    const band = height / channels.length;
+    const scale = (SHARE * band) / Math.max(1e-12, most - least);
+    if (!isHeart || each * scale < 3) return "";
+    const bottom = Math.ceil((least - (0.1 * band) / scale) / each);
+    return Array.from({ length: Math.floor(band / (each * scale)) }, (_, n) => bottom + n)
+      .filter((n) => keeps(n, of)).map((n) => `M0 ${(k + 0.9) * band - (n * each - least) * scale}H${wide}`).join("");
+  }).join("");
+  const [fine, clear] = isHeart && seconds <= 30 ? [[0.04, 5], [0.2, null]] : seconds <= 12 ? [[0.2, 5], [1, null]] : [[1, seconds > 60 ? 1 : 10], [10, null]];
+  node.append(svg("path", { class: "fine", d: upright(...fine) + level(0.1, 5) }), svg("path", { class: "clear", d: upright(...clear) + level(0.5, null) }));
+  node.classList.toggle("heart", isHeart);
 }
 
 const kilohertz = (value) => Number(value.toPrecision(3));
@@ -131,8 +183,10 @@ const upwards = (event) => {
 const sorted = (pair) => [...pair].sort((a, b) => a - b);
 const moments = (shares) => shares.map((share) => now.span[0] + share * (now.span[1] - now.span[0]));
 
-/** A press on the picture plays from there, a drag loops that part; `marking` may take them first. */
+/** A press on the picture plays from there, a drag loops that part; `marking` may take them first. Of a film, this is
+ * done on its stills, and a press on the film stops it. */
 export function pointers(marking = null) {
+  const isFilm = () => now.item.kind === "video";
   const time = {
     moving: (shares) => marking?.dragging(moments(shares)) || mark($("looped"), sorted(moments(shares)), now.span),
     dragged: (shares) => {
@@ -146,7 +200,8 @@ export function pointers(marking = null) {
       play(at);
     },
   };
-  drags($("screen"), across, time);
+  drags($("screen"), across, { moving: (shares) => isFilm() || time.moving(shares), dragged: (shares) => isFilm() || time.dragged(shares), clicked: (share) => (isFilm() ? toggle() : time.clicked(share)) });
+  drags($("frames"), across, time);
   drags($("wave"), across, time);
   drags($("kilohertz"), upwards, {
     moving: (shares) => now.item.kind === "sound" && band(sorted(shares).map((share) => share * top())),
