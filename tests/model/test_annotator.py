@@ -10,13 +10,12 @@ from scipy import integrate, stats
 
 from weakly import Annotator, InvalidInput, PresenceRule
 from weakly import theory as th
-from weakly.model.annotator import PRESETS, event_fraction, segment_accuracy
+from weakly.model.annotator import PRESETS, segment_accuracy
 from weakly.model.answer_model import AnswerModel, AnswerModels
 
 
 def test_the_example_of_the_paper():
     event, segment = (0, 2), (1, 4)
-    assert event_fraction(event=event, segment=segment) == 0.5
     assert segment_accuracy(event=event, segment=segment, presence_criterion=0.5) == pytest.approx(1 / 3)
     assert segment_accuracy(event=event, segment=segment, presence_criterion=0.51) == pytest.approx(2 / 3)
 

@@ -59,7 +59,7 @@ def test_event_fractions_are_those_of_the_definition():
     timelines = EventArrays.of(rows, 10.0)
     recording = rng.integers(0, 20, 300)
     bounds = np.sort(rng.uniform(0, 10, (300, 2)), axis=1)
-    h, c = fractions(timelines, recording, bounds[:, 0].copy(), bounds[:, 1].copy())
+    h, c = fractions(timelines, recording, bounds)
     for k, (r, (s, e)) in enumerate(zip(recording, bounds)):
         shared = [max(0.0, min(b, e) - max(a, s)) for a, b in rows[r]]
         assert h[k] == pytest.approx(max((x / (b - a) for x, (a, b) in zip(shared, rows[r])), default=0.0), abs=1e-12)

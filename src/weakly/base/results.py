@@ -366,7 +366,7 @@ def _same(path: str, other: str) -> bool:
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, encoding: str = "utf-8") -> Iterator[IO[Any]]:
+def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """A file open for writing that takes the place of ``path`` when the block ends, and leaves nothing if it fails.
 
     The text goes to a temporary file in the same folder, is flushed to the disk and then renamed, so that a reader
@@ -387,7 +387,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w", *, encoding: str
     # A link keeps being a link: what it points to is replaced.
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    text = {} if mode == "wb" else {"encoding": encoding, "newline": ""}
+    text = {} if mode == "wb" else {"encoding": "utf-8", "newline": ""}
     try:
         with open(temporary, mode.replace("w", "x"), **text) as file:  # type: ignore[call-overload]
             yield file

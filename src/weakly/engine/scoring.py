@@ -8,7 +8,7 @@ squared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,15 +69,9 @@ class ClassRecordings:
         return cls(tuple(labels), EventArrays.of_rows(unit, onset, offset, lengths[owner]), keys % n - 1, owner)
 
     @classmethod
-    def from_classes(cls, classes: Mapping[str, EventArrays], *, every: bool = False) -> ClassRecordings:
-        """The units of timelines of the same recordings."""
-        labels, lines = tuple(classes), list(classes.values())
-        if len(lines) == 1:
-            return cls(labels, lines[0], np.zeros(len(lines[0]), np.int64), np.arange(len(lines[0])))
-        recording = np.concatenate([each.owner for each in lines])
-        label = np.repeat(np.arange(len(lines)), [len(each.bounds) for each in lines])
-        onset, offset = np.concatenate([each.bounds for each in lines]).T
-        return cls.of(labels, recording, label, onset, offset, lengths=lines[0].lengths, every=every)
+    def of_one(cls, label: str, lines: EventArrays) -> ClassRecordings:
+        """The units of one class."""
+        return cls((label,), lines, np.zeros(len(lines), np.int64), np.arange(len(lines)))
 
     def part(self, first: int, last: int) -> ClassRecordings:
         """Units first to last (exclusive), as a view."""
@@ -116,14 +110,26 @@ def _cuts(starts: Any, owner: Any, events: int, units: int) -> Any:
 class ClassTallies:
     """The sums of some units: one tally per class that occurs among them, and that of all classes together."""
 
-    labels: tuple[str, ...]
-    tallies: tuple[Tally, ...]
+    tallies: dict[str, Tally]
     pooled: Tally
+
+    @classmethod
+    def empty(cls, lengths: Any, who: AnswerModels, labels: Sequence[str] = ()) -> ClassTallies:
+        """The sums of no unit."""
+        return cls({name: Tally.empty(lengths, who.labels) for name in labels}, Tally.empty(lengths, who.labels))
+
+    def add(self, at: slice, part: ClassTallies) -> None:
+        """Take in the sums of some of the segment lengths."""
+        self.pooled.add(at, part.pooled)
+        for name, tally in part.tallies.items():
+            if name not in self.tallies:
+                self.tallies[name] = Tally.empty(self.pooled.segment_length, self.pooled.columns)
+            self.tallies[name].add(at, tally)
 
 
 def score(timelines: EventArrays, lengths: Any, who: AnswerModels, how: Placement) -> Tally:
     """The tally of some recordings of one class."""
-    return score_units(ClassRecordings.from_classes({"": timelines}), lengths, who, how).pooled
+    return score_units(ClassRecordings.of_one("", timelines), lengths, who, how).pooled
 
 
 def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Placement) -> ClassTallies:
@@ -156,7 +162,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
                 _accumulate(raw, base, group[first:last], units.owner[first:last], k, sums)
     tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
     pooled = replace(tallies[-1], n_classes=len(units.labels))
-    return ClassTallies(tuple(units.labels[i] for i in here), tuple(tallies[: len(here)]), pooled)
+    return ClassTallies({units.labels[i]: tally for i, tally in zip(here, tallies)}, pooled)
 
 
 def add_silent(tally: Tally, pooled: Tally) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.compiled import kernel
+from ..base.compiled import count_up_to, kernel
 from ..base.errors import InvalidInput
 from ..model.annotator import TIE, PresenceRule
-from ..model.intervals import EventArrays, as_intervals, covered
+from ..model.intervals import EventArrays, Ints, as_intervals
 
 Array = NDArray[np.float64]
 
@@ -90,13 +90,13 @@ class Tally:
     n_classes: int = 1
 
     @classmethod
-    def empty(cls, segment_length: Array, columns: Sequence[Any], *, n_classes: int = 1) -> Tally:
+    def empty(cls, segment_length: Array, columns: Sequence[Any]) -> Tally:
         """The tally of no recording."""
         s, c = len(segment_length), len(columns)
         shapes = ((s, c, len(SCORES)), (s, c, len(_PRODUCTS)), (s, len(EXPOSURE)), (s, len(_BASE_PRODUCTS)))
         sums, products, base_sums, base_products = map(np.zeros, shapes)
         widths = np.asarray(segment_length, dtype=np.float64)
-        return cls(widths, tuple(columns), sums, products, base_sums, base_products, n_classes)
+        return cls(widths, tuple(columns), sums, products, base_sums, base_products)
 
     @property
     def parts(self) -> tuple[Array, Array, Array, Array]:
@@ -226,36 +226,78 @@ def of_labels(
             f"segments and present must have one entry per recording, got {len(segments)} and {len(present)} "
             f"for {len(timelines)} recordings"
         )
+    pieces = [as_intervals(cuts, name=f"segments of recording {r}") for r, cuts in enumerate(segments)]
+    chances = [np.asarray(labels, dtype=np.float64) for labels in present]
+    for r, (cuts, chance) in enumerate(zip(pieces, chances)):
+        if chance.shape != (len(cuts),):
+            raise InvalidInput(f"present of recording {r} must have {len(cuts)} labels, got shape {chance.shape}")
+    owner = np.repeat(np.arange(len(pieces)), [len(cuts) for cuts in pieces])
+    bounds, chance = np.concatenate([*pieces, np.empty((0, 2))]), np.concatenate([*chances, np.empty(0)])
+    return of_segments(timelines, owner, bounds, chance, rule=rule)
+
+
+def of_segments(
+    timelines: EventArrays, recording: Ints, bounds: Array, present: Array, *, rule: PresenceRule | None = None
+) -> Tally:
+    """The same of one row per segment: the place of its recording, (start, end), the chance of a present label."""
+    n, width = len(timelines), bounds[:, 1] - bounds[:, 0]
+    segment, event, shared = meetings(timelines, recording, bounds)
+    cover = np.bincount(segment, weights=shared, minlength=len(width))
+    meets = cover > TIE * width
+    if rule is not None:
+        near = rule.is_present(event=timelines.bounds[event], segment=bounds[segment])
+        segment, event = segment[near], event[near]
+    lost = np.ones(len(timelines.bounds))
+    np.multiply.at(lost, event, 1 - present[segment])
+    share = np.divide(cover, width, out=np.zeros(len(width)), where=meets)
+    length = timelines.bounds[:, 1] - timelines.bounds[:, 0]
+
+    def sums(values: Any, owner: Ints = recording) -> Array:
+        return np.asarray(np.bincount(owner, weights=values, minlength=n), dtype=np.float64)
+
+    def near_events(values: Array) -> Array:
+        return sums(np.where(meets, values, 0.0))
+
+    tp, fit, overlapping = near_events(present * cover), near_events(1 - share - present * (1 - 2 * share)), sums(meets)
+    fp, outside = near_events(present * (width - cover)), sums(np.where(meets, 0.0, present * width))
+    scores = (tp, fp, outside, sums(present), sums(1 - lost, timelines.owner), fit / np.maximum(overlapping, 1), fit)
+    exposure = (np.ones(n), timelines.lengths, sums(length, timelines.owner), timelines.counts, near_events(width),
+                near_events(cover), overlapping, sums(np.ones(len(width))), sums(width), overlapping > 0,
+                near_events(np.maximum(cover, width - cover)))  # fmt: skip
     tally = Tally.empty(np.array([np.nan]), ("labels",))
-    raw, base = np.zeros((len(timelines), 1, len(SCORES))), np.zeros((len(timelines), len(EXPOSURE)))
-    for r, ((events, length), cuts, labels) in enumerate(zip(timelines, segments, present)):
-        pieces = as_intervals(cuts, name=f"segments of recording {r}")
-        chance = np.asarray(labels, dtype=np.float64)
-        if chance.shape != (len(pieces),):
-            raise InvalidInput(f"present of recording {r} must have {len(pieces)} labels, got shape {chance.shape}")
-        raw[r, 0], base[r] = _score(events, length, pieces, chance, rule)
-    tally.accumulate(0, raw, base)
+    tally.accumulate(0, np.column_stack(scores)[:, None, :], np.column_stack(exposure).astype(np.float64))
     return tally
 
 
-def _score(
-    events: Array, length: float, pieces: Array, chance: Array, rule: PresenceRule | None
-) -> tuple[list[float], list[float]]:
-    width = pieces[:, 1] - pieces[:, 0]
-    cover = covered(events, pieces[:, 1]) - covered(events, pieces[:, 0])
-    meets = cover > TIE * width
-    w, c, p = width[meets], cover[meets], chance[meets]
-    fit = p * c / w + (1 - p) * (1 - c / w)
-    found = 0.0
-    for event in events:
-        near = (pieces[:, 0] < event[1]) & (pieces[:, 1] > event[0])
-        if rule is not None and near.any():
-            near[near] = rule.is_present(event=event, segment=pieces[near])
-        found += 1 - float(np.prod(1 - chance[near]))
-    tp, elsewhere = float((p * c).sum()), float((chance * width)[~meets].sum())  # no BLAS: its sums vary
-    right = float(fit.sum())
-    mean = right / len(fit) if len(fit) else 0.0
-    raw = [tp, float((p * w).sum()) - tp, elsewhere, float(chance.sum()), found, mean, right]
-    event_time, bound = (events[:, 1] - events[:, 0]).sum(), np.maximum(c, w - c).sum()
-    base = [1.0, length, event_time, len(events), w.sum(), c.sum(), len(w), len(pieces), width.sum(), len(w) > 0, bound]
-    return raw, [float(number) for number in base]
+@kernel
+def _meet(bounds: Any, starts: Any, recording: Any, segments: Any, first: Any, count: Any) -> None:
+    for k in range(len(recording)):
+        low, end = starts[recording[k]], starts[recording[k] + 1]
+        low += count_up_to(bounds[low:end, 1], segments[k, 0])  # the first event that ends after the segment begins
+        first[k] = low
+        while low < end and bounds[low, 0] < segments[k, 1]:
+            low += 1
+        count[k] = low - first[k]
+
+
+def meetings(timelines: EventArrays, recording: Ints, segments: Array) -> tuple[Ints, Ints, Array]:
+    """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share.
+
+    Segments are (start, end) rows in any order, which may overlap; ``recording`` has the place of each one's recording.
+    """
+    near = np.flatnonzero(timelines.counts[recording])  # most recordings hold no event of a rare class
+    first, count = np.zeros(len(near), np.int64), np.zeros(len(near), np.int64)
+    _meet(timelines.bounds, timelines.starts, recording[near], segments[near], first, count)
+    segment = np.repeat(near, count)
+    event = np.arange(len(segment)) + np.repeat(first - (np.cumsum(count) - count), count)
+    bounds, cuts = timelines.bounds[event], segments[segment]
+    return segment, event, np.minimum(bounds[:, 1], cuts[:, 1]) - np.maximum(bounds[:, 0], cuts[:, 0])
+
+
+def largest(group: Ints, value: Array, n: int) -> Array:
+    """The largest value of each of n groups (sorted), 0 for an empty one."""
+    most = np.zeros(n)
+    if len(group):
+        first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+        most[group[first]] = np.maximum.reduceat(value, first)
+    return most

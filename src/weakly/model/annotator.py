@@ -198,52 +198,29 @@ def is_law(text: str) -> bool:
     return bool(colon) and kind.strip().isidentifier() and not PresenceRule.is_kind(kind.strip())
 
 
-def event_fraction(*, event: ArrayLike, segment: ArrayLike) -> NDArray[np.float64]:
-    r"""The share of an event that lies in a segment.
+def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
+    r"""The share of a segment's time that its label gets right, with one event.
 
-    .. math:: h(e, q) = |e \cap q| / d_e
+    .. math:: F(e, q, \gamma) = |e \cap q| / d_q \text{ if } h(e, q) = |e \cap q| / d_e \ge \gamma,
+        \text{ else } 1 - |e \cap q| / d_q
 
     Events and segments are (start, end) pairs in seconds in the last axis, and broadcast.
 
     Notes
     -----
-    Definition 1 of the paper.
-
-    Examples
-    --------
-    >>> float(event_fraction(event=(1, 3), segment=(2, 5)))
-    0.5
-    """
-    overlap, d, _ = _overlap(event, segment)
-    fraction: NDArray[np.float64] = overlap / d
-    return fraction
-
-
-def segment_accuracy(*, event: ArrayLike, segment: ArrayLike, presence_criterion: ArrayLike) -> NDArray[np.float64]:
-    r"""The share of a segment's time that its label gets right, with one event.
-
-    .. math:: F(e, q, \gamma) = |e \cap q| / d_q \text{ if } h(e, q) \ge \gamma, \text{ else } 1 - |e \cap q| / d_q
-
-    Notes
-    -----
-    Definitions 2 and 3 of the paper.
+    Definitions 1 to 3 of the paper.
 
     Examples
     --------
     >>> round(float(segment_accuracy(event=(0, 2), segment=(1, 4), presence_criterion=0.5)), 6)
     0.333333
     """
-    overlap, d, width = _overlap(event, segment)
+    e, q = _pairs("event", event), _pairs("segment", segment)
+    overlap = np.maximum(0.0, np.minimum(e[..., 1], q[..., 1]) - np.maximum(e[..., 0], q[..., 0]))
+    d, width = e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
     present = (overlap > 0) & (overlap >= check("presence_criterion", presence_criterion) * d * (1 - TIE))
     accuracy: NDArray[np.float64] = np.where(present, overlap, width - overlap) / width
     return accuracy
-
-
-def _overlap(event: ArrayLike, segment: ArrayLike) -> tuple[NDArray[np.float64], Any, Any]:
-    """The seconds that an event and a segment share, and how long each is."""
-    e, q = _pairs("event", event), _pairs("segment", segment)
-    shared = np.minimum(e[..., 1], q[..., 1]) - np.maximum(e[..., 0], q[..., 0])
-    return np.maximum(0.0, shared), e[..., 1] - e[..., 0], q[..., 1] - q[..., 0]
 
 
 def _pairs(name: str, value: ArrayLike) -> NDArray[np.float64]:

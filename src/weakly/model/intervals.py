@@ -371,12 +371,7 @@ def first_start(phase: float, hop: Any) -> Any:
 
 
 def window_starts(
-    recording_length: float,
-    *,
-    segment_length: float,
-    hop: float | None = None,
-    phase: float = 0.0,
-    edge: str = "truncate",
+    recording_length: float, *, segment_length: float, hop: float | None = None, phase: float = 0.0
 ) -> Floats:
     """The starts of all windows that one recording gets, in seconds; see the module for which these are.
 
@@ -388,11 +383,7 @@ def window_starts(
     step = segment_length if hop is None else hop
     start = first_start(phase, step)
     n = max(1, int(np.ceil((recording_length - segment_length - start) / step - NEAR)) + 1)
-    starts = start + step * np.arange(n)
-    if edge == "inside":
-        near = NEAR * segment_length
-        starts = starts[(starts >= -near) & (starts + segment_length <= recording_length + near)]
-    return np.asarray(starts, dtype=np.float64)
+    return np.asarray(start + step * np.arange(n), dtype=np.float64)
 
 
 def window_counts(

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ...base.compiled import count_up_to, kernel
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
+from ...engine.tally import largest, meetings
 from ...io.gather import name_key
 from ...io.tool_tables import CLIP
 from ...model.answers import Answers
@@ -25,50 +25,18 @@ UNLISTED = ("absent", "unknown")
 _SEGMENT = ["recording", "onset", "offset", "annotator"]
 
 
-@kernel
-def _meet(bounds: Any, starts: Any, recording: Any, onset: Any, offset: Any, first: Any, count: Any) -> None:
-    for k in range(len(recording)):
-        low, end = starts[recording[k]], starts[recording[k] + 1]
-        low += count_up_to(bounds[low:end, 1], onset[k])  # the first event that ends after the segment begins
-        first[k] = low
-        while low < end and bounds[low, 0] < offset[k]:
-            low += 1
-        count[k] = low - first[k]
-
-
-def meetings(timelines: EventArrays, recording: Ints, onset: Floats, offset: Floats) -> tuple[Ints, Ints, Floats]:
-    """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share."""
-    near = np.flatnonzero(timelines.counts[recording])  # most recordings hold no event of a rare class
-    first, count = np.zeros(len(near), np.int64), np.zeros(len(near), np.int64)
-    _meet(timelines.bounds, timelines.starts, recording[near], onset[near], offset[near], first, count)
-    segment = np.repeat(near, count)
-    event = np.arange(len(segment)) + np.repeat(first - (np.cumsum(count) - count), count)
-    bounds = timelines.bounds[event]
-    shared = np.minimum(bounds[:, 1], offset[segment]) - np.maximum(bounds[:, 0], onset[segment])
-    return segment, event, shared
-
-
-def fractions(timelines: EventArrays, recording: Ints, onset: Floats, offset: Floats) -> tuple[Floats, Floats]:
+def fractions(timelines: EventArrays, recording: Ints, segments: Floats) -> tuple[Floats, Floats]:
     """For every segment the largest share of an event that it holds, and the share of the segment that events cover.
 
-    >>> h, c = fractions(EventArrays.of([[(1, 3), (8, 9)]], 10), np.array([0]), np.array([2.0]), np.array([4.0]))
+    >>> h, c = fractions(EventArrays.of([[(1, 3), (8, 9)]], 10), np.array([0]), np.array([[2.0, 4.0]]))
     >>> float(h[0]), float(c[0])
     (0.5, 0.5)
     """
-    segment, event, shared = meetings(timelines, recording, onset, offset)
+    segment, event, shared = meetings(timelines, recording, segments)
     length = timelines.bounds[event, 1] - timelines.bounds[event, 0]
-    fraction = largest(segment, np.minimum(1.0, shared / length), len(onset))
-    seconds = np.bincount(segment, weights=shared, minlength=len(onset))
-    return fraction, np.minimum(1.0, seconds / (offset - onset))
-
-
-def largest(group: Ints, value: Floats, n: int) -> Floats:
-    """The largest value of each of n groups (sorted), 0 for an empty one."""
-    found = np.zeros(n)
-    if len(group):
-        first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-        found[group[first]] = np.maximum.reduceat(value, first)
-    return found
+    fraction = largest(segment, np.minimum(1.0, shared / length), len(segments))
+    seconds = np.bincount(segment, weights=shared, minlength=len(segments))
+    return fraction, np.minimum(1.0, seconds / (segments[:, 1] - segments[:, 0]))
 
 
 @dataclass(frozen=True)
@@ -207,9 +175,9 @@ class Pairing:
         return set(self._weak)
 
 
-def where(seen: pd.DataFrame) -> tuple[Ints, Floats, Floats]:
-    """The place of the recording, the onset and the offset of every row."""
-    return seen["place"].to_numpy(np.int64), seen["onset"].to_numpy(np.float64), seen["offset"].to_numpy(np.float64)
+def where(seen: pd.DataFrame) -> tuple[Ints, Floats]:
+    """The place of the recording of every row, and its segment (onset, offset)."""
+    return seen["place"].to_numpy(np.int64), seen[["onset", "offset"]].to_numpy(np.float64)
 
 
 def pair(

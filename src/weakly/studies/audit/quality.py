@@ -20,9 +20,9 @@ import pandas as pd
 from ...base.errors import InvalidInput
 from ...base.results import METRICS, to_jsonable
 from ...base.symbols import check
-from ...engine.tally import EXPOSURE, SCORES, Tally, of_labels
-from ...model.intervals import Bools, EventArrays, Floats, Ints, complement, covered, intersect, merge
-from .observations import Pairing, meetings, where
+from ...engine.tally import Tally, meetings, of_segments
+from ...model.intervals import Bools, EventArrays, Floats, Ints, clip, complement, covered, merge
+from .observations import Pairing, where
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.
 _TOUCH = 1e-9
@@ -82,6 +82,7 @@ def quality(
         present, tied = one["present"] > 0.5, one["present"] == 0.5
         meets = one["coverage"] > _TOUCH
         count = {
+            "n_queries": len(one),
             "n_present": int(present.sum()),
             "n_phantom": int((present & ~meets).sum()),
             "n_overlapping": int(meets.sum()) + unsure,
@@ -110,7 +111,7 @@ def _row(tally: Tally, found: Floats, count: dict[str, float]) -> dict[str, floa
     row["event_recall"], row["event_recall_se"] = _share(found[found[:, 1] > 0])
     row["n_recordings"] = int(tally.n_recordings.item())
     row["n_events"] = int(found[:, 1].sum())
-    row["n_queries"] = int(tally.n_segments.item())
+    row["n_queries"] = int(count["n_queries"])
     row["listened"] = float(tally.listened.item())
     event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
     row["insertion_rate"] = _over(said - tp, row["listened"] - event)
@@ -138,9 +139,9 @@ def _found(timelines: EventArrays, one: pd.DataFrame) -> Floats:
 
     A tie finds an event with a chance of one half; segments are independent.
     """
-    recording, onset, offset = where(one)
-    segment, event, shared = meetings(timelines, recording, onset, offset)
-    touch = shared > _TOUCH * (offset - onset)[segment]
+    recording, segments = where(one)
+    segment, event, shared = meetings(timelines, recording, segments)
+    touch = shared > _TOUCH * (segments[:, 1] - segments[:, 0])[segment]
     segment, event = segment[touch], event[touch]
     lost = np.ones(len(timelines.bounds))
     np.multiply.at(lost, event, 1 - one["present"].to_numpy(np.float64)[segment])
@@ -164,65 +165,30 @@ def _reduced(seen: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tally(timelines: EventArrays, one: pd.DataFrame) -> Tally:
-    """Recordings with an event or a present label are scored one by one; the silent rest only counts.
+    """The sums over the recordings that somebody was asked about.
 
-    Events count as far as a segment was asked about them: time that nobody was asked about is nobody's error.
+    Events count as far as a segment was asked about them: time that nobody was asked about is nobody's error. Segments
+    that overlap become present time and the rest: an instant is present if any segment over it is.
     """
-    recording, onset, _ = where(one)
-    order = np.lexsort((onset, recording))
-    recording = recording[order]
-    bounds = one[["onset", "offset"]].to_numpy(np.float64)[order]
-    present = one["present"].to_numpy(np.float64)[order]
-    first = np.searchsorted(recording, np.arange(len(timelines) + 1))
-    said = np.bincount(recording, weights=present, minlength=len(timelines)) > 0
-    asked = np.diff(first) > 0
-    busy = asked & (said | (timelines.counts > 0))
-    chosen = np.flatnonzero(busy)
-    scored = [_disjoint(bounds[first[r] : first[r + 1]], present[first[r] : first[r + 1]]) for r in chosen]
-    starts = timelines.starts
-    heard = [_inside(timelines.bounds[starts[r] : starts[r + 1]], cuts) for r, (cuts, _) in zip(chosen, scored)]
-    part = EventArrays(
-        np.concatenate([*heard, np.empty((0, 2))]),
-        np.concatenate(([0], np.cumsum([len(rows) for rows in heard]))).astype(np.int64),
-        timelines.lengths[chosen],
-    )
-    result = of_labels(part, [cuts for cuts, _ in scored], [labels for _, labels in scored])
-    quiet = np.flatnonzero(asked & ~busy)
-    if len(quiet):
-        base = np.zeros((len(quiet), len(EXPOSURE)))
-        base[:, EXPOSURE.index("n_recordings")] = 1
-        base[:, EXPOSURE.index("time")] = timelines.lengths[quiet]
-        base[:, EXPOSURE.index("n_segments")] = np.diff(first)[quiet]
-        width = np.bincount(recording, weights=bounds[:, 1] - bounds[:, 0], minlength=len(timelines))
-        base[:, EXPOSURE.index("listened")] = width[quiet]
-        result.accumulate(0, np.zeros((len(quiet), 1, len(SCORES))), base)
-    return result
-
-
-def _inside(events: Floats, cuts: Floats) -> Floats:
-    """The events as far as they lie in the cuts."""
-    if len(cuts) == 1 and len(events) and cuts[0, 0] <= events[0, 0] and events[-1, 1] <= cuts[0, 1]:
-        return events
-    return intersect(events, merge(cuts))
-
-
-def _disjoint(bounds: Floats, present: Floats) -> tuple[Floats, Floats]:
-    """Segments that overlap become present time and the rest: an instant is present if any segment over it is."""
-    if len(bounds) < 2:
-        return bounds, present
-    if (bounds[1:, 0] >= bounds[:-1, 1] - 1e-9).all():
-        bounds = bounds.copy()
-        bounds[1:, 0] = np.maximum(bounds[1:, 0], bounds[:-1, 1])
-        return bounds, present
-    yes = merge(bounds[present > 0.5])
-    heard = merge(bounds)
-    pieces, labels = [], []
-    for start, end in heard:
-        inside = yes[(yes[:, 0] >= start) & (yes[:, 1] <= end)]
-        gaps = complement(inside, start, end)
-        pieces += [inside, gaps]
-        labels += [np.ones(len(inside)), np.zeros(len(gaps))]
-    return np.concatenate(pieces), np.concatenate(labels)
+    places, bounds = where(one)
+    order = np.lexsort((bounds[:, 0], places))
+    known, recording = np.unique(places[order], return_inverse=True)
+    bounds, present, lengths = bounds[order], one["present"].to_numpy(np.float64)[order], timelines.lengths[known]
+    asked = EventArrays.of_rows(recording, *bounds.T, lengths)
+    cut, event, _ = meetings(timelines, known[asked.owner], asked.bounds)
+    inside = np.clip(timelines.bounds[event], asked.bounds[cut, :1], asked.bounds[cut, 1:])
+    events = EventArrays.of_rows(asked.owner[cut], *inside.T, lengths)
+    clash = (recording[1:] == recording[:-1]) & (bounds[1:, 0] < bounds[:-1, 1] - 1e-9)
+    first = np.searchsorted(recording, np.arange(len(known) + 1))
+    apart = ~np.isin(recording, recording[1:][clash])
+    pieces = [(recording[apart], bounds[apart], present[apart])]
+    for r in np.unique(recording[1:][clash]):
+        rows = slice(first[r], first[r + 1])
+        yes = merge(bounds[rows][present[rows] > 0.5])
+        for start, end in asked.bounds[asked.starts[r] : asked.starts[r + 1]]:
+            for cuts, label in ((clip(yes, start, end), 1.0), (complement(yes, start, end), 0.0)):
+                pieces.append((np.full(len(cuts), r), cuts, np.full(len(cuts), label)))
+    return of_segments(events, *(np.concatenate(columns) for columns in zip(*pieces)))
 
 
 def _listed(parts: list[pd.DataFrame]) -> pd.DataFrame:

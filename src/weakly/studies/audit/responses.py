@@ -21,13 +21,14 @@ import pandas as pd
 
 from ...base.errors import InvalidInput
 from ...base.results import percent
+from ...engine.tally import largest, meetings
 from ...model.annotator import PRESETS, PresenceRule
 from ...model.answers import Answers
 from ...model.intervals import Bools, Floats, Ints
 from ...posterior import law
 from ...posterior.criterion import NUMBERS, CriterionPosterior, codes_of
 from ...posterior.law import log_likelihood, step_profile
-from .observations import Pairing, largest, meetings, where
+from .observations import Pairing, where
 
 #: Over what a detection curve runs.
 SCALES = ("event_seconds", "event_fraction", "coverage")
@@ -122,8 +123,9 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
     for label, seen in observed.items():
         seen = seen[seen["present"].notna()]
         timelines = pairing.timelines(label)
-        segment, event, shared = meetings(timelines, *where(seen))
-        bounds, cuts = timelines.bounds[event], seen[["onset", "offset"]].to_numpy(np.float64)[segment]
+        places, segments = where(seen)
+        segment, event, shared = meetings(timelines, places, segments)
+        bounds, cuts = timelines.bounds[event], segments[segment]
         n, width = len(seen), cuts[:, 1] - cuts[:, 0]
         for name, rule in _RULES.items():
             met = rule.is_present(event=bounds, segment=cuts) if len(event) else np.zeros(0, dtype=bool)

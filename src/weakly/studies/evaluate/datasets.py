@@ -34,7 +34,7 @@ from ...io.reading import asked_length
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.intervals import Placement, segment_lengths
 from .evaluation import Evaluation
-from .evaluator import AssumptionCounts, EvaluationSums
+from .evaluator import AssumptionCounts, evaluation_of
 
 #: Rows of a chunk, about: what a worker holds at once.
 CHUNK_ROWS = 1_000_000
@@ -50,9 +50,9 @@ class DatasetPart:
 
     def save(self, path: Path) -> None:
         """Write it, whole or not at all."""
-        tallies = (*self.scored.tallies, self.scored.pooled)
+        tallies = (*self.scored.tallies.values(), self.scored.pooled)
         arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
-        meta = {"labels": self.scored.labels, "account": self.account}
+        meta = {"labels": list(self.scored.tallies), "account": self.account}
         arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
         with atomic_write(path, "wb") as file:
             np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
@@ -60,12 +60,12 @@ class DatasetPart:
     @classmethod
     def load(cls, path: Path, lengths: Any, who: AnswerModels) -> DatasetPart:
         """Read it back, to the last bit."""
-        with np.load(path, allow_pickle=False) as found:
-            meta = json.loads(str(found["meta"]))
-            sums = [found[f"sums{k}"] for k in range(4)]
-            counts = {name[6:]: found[name] for name in found.files if name.startswith("count_")}
-        tallies = [Tally(lengths, who.labels, *(part[i] for part in sums)) for i in range(len(meta["labels"]) + 1)]
-        scored = ClassTallies(tuple(meta["labels"]), tuple(tallies[:-1]), tallies[-1])
+        with np.load(path, allow_pickle=False) as kept:
+            meta = json.loads(str(kept["meta"]))
+            sums = zip(*(kept[f"sums{k}"] for k in range(4)))
+            counts = {name[6:]: kept[name] for name in kept.files if name.startswith("count_")}
+        *tallies, pooled = (Tally(lengths, who.labels, *parts) for parts in sums)
+        scored = ClassTallies(dict(zip(meta["labels"], tallies)), pooled)
         return cls(scored, AssumptionCounts(tuple(meta["labels"]), **counts), meta["account"])
 
 
@@ -252,7 +252,7 @@ def evaluate_dataset(
         todo = [path is None or not path.exists() for path in paths]
         jobs = ((data, chunk, mine, lengths, who, how) for chunk, mine, new in zip(chunks, shares, todo) if new)
         done = in_order(work, jobs, total=sum(todo), executor=workers, progress=progress, label="evaluating chunks")
-        total, counts, account = EvaluationSums(lengths, who), None, Counter[str]()
+        total, counts, account = ClassTallies.empty(lengths, who), None, Counter[str]()
         for path, new in zip(paths, todo):
             part = next(done) if new or path is None else DatasetPart.load(path, lengths, who)
             if new and path is not None:
@@ -264,7 +264,7 @@ def evaluate_dataset(
         raise InvalidInput("the data set holds no event of the class asked for")
     settings = {"phase": phase, "edge": edge, "hop": hop, "votes": how.votes, "files": len(data.files)}
     settings |= {"chunks": len(chunks), "account": dict(account)}
-    evaluation = total.evaluation(settings, counts.assumptions(known=account["unknown"] == 0))
+    evaluation = evaluation_of(total, who, settings, counts.assumptions(known=account["unknown"] == 0))
     if account["unknown"]:
         warnings.warn(
             f"the length of {counted(account['unknown'], 'recording')} is unknown; they end at their last event here, "

@@ -20,7 +20,6 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
 from ...base.symbols import check
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
-from ...engine.tally import Tally
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.events import Events
 from ...model.intervals import EdgeName, EventArrays, Floats, Ints, Placement, segment_lengths
@@ -94,38 +93,25 @@ def evaluate(
     units = _units(events, label, recording_length, every=any(one.low > 0 for one in who))
     few = per_recording is None and _affordable(len(units.lines.bounds), lengths, who, how)
     how = replace(how, means=few if per_recording is None else bool(per_recording))
-    total, cuts, step = EvaluationSums(lengths, who, units.labels), units.cuts(events=20_000, units=2_000).tolist(), 16
-    chunks = [(i, j, slice(k, k + step)) for i, j in itertools.pairwise(cuts) for k in range(0, len(lengths), step)]
+    total, cuts = ClassTallies.empty(lengths, who, units.labels), units.cuts(events=20_000, units=2_000).tolist()
+    chunks = [(i, j, slice(k, k + 16)) for i, j in itertools.pairwise(cuts) for k in range(0, len(lengths), 16)]
     work = ((units.part(i, j), lengths[at], who, how) for i, j, at in chunks)
     with threads(executor) as workers:
-        found = in_order(score_units, work, total=len(chunks), executor=workers, progress=progress, label="evaluating")
-        for (_, _, at), sums in zip(chunks, found):
+        scored = in_order(score_units, work, total=len(chunks), executor=workers, progress=progress, label="evaluating")
+        for (_, _, at), sums in zip(chunks, scored):
             total.add(at, sums)
-    return total.evaluation({"phase": phase, "edge": edge, "hop": hop, "votes": how.votes})
+    return evaluation_of(total, who, {"phase": phase, "edge": edge, "hop": hop, "votes": how.votes})
 
 
-class EvaluationSums:
-    """The sums of parts of the recordings and of the segment lengths, added in order."""
-
-    def __init__(self, lengths: Floats, who: AnswerModels, labels: Sequence[str] = ()) -> None:
-        self.lengths, self.who, self.pooled = lengths, who, Tally.empty(lengths, who.labels)
-        self.tallies = {name: Tally.empty(lengths, who.labels) for name in labels}
-
-    def add(self, at: slice, found: ClassTallies) -> None:
-        """Take in the next part, of some of the segment lengths."""
-        self.pooled.add(at, found.pooled)
-        for name, part in zip(found.labels, found.tallies):
-            if name not in self.tallies:
-                self.tallies[name] = Tally.empty(self.lengths, self.who.labels)
-            self.tallies[name].add(at, part)
-
-    def evaluation(self, settings: dict[str, Any], assumptions: Sequence[Assumption] = ()) -> Evaluation:
-        """The result of all of them."""
-        pooled, tallies = replace(self.pooled, n_classes=len(self.tallies)), dict(sorted(self.tallies.items()))
-        for tally in tallies.values():
-            add_silent(tally, pooled)
-        settings = {"segment_length": self.lengths, **self.who.frame(), **settings, "labels": list(tallies)}
-        return Evaluation(self.who, tallies, pooled, settings, tuple(assumptions))
+def evaluation_of(
+    total: ClassTallies, who: AnswerModels, settings: dict[str, Any], assumptions: Sequence[Assumption] = ()
+) -> Evaluation:
+    """The result of the sums of all recordings."""
+    pooled, tallies = replace(total.pooled, n_classes=len(total.tallies)), dict(sorted(total.tallies.items()))
+    for tally in tallies.values():
+        add_silent(tally, pooled)
+    settings = {"segment_length": pooled.segment_length, **who.frame(), **settings, "labels": list(tallies)}
+    return Evaluation(who, tallies, pooled, settings, tuple(assumptions))
 
 
 def _affordable(n_events: int, lengths: Any, who: AnswerModels, how: Placement) -> bool:
@@ -154,7 +140,7 @@ def _units(events: Any, label: str | None, recording_length: Any, *, every: bool
             raise InvalidInput("recording_length must be given in seconds where events are plain lists")
         events = EventArrays.of(events, check("recording_length", recording_length))
     _check(events)
-    return ClassRecordings.from_classes({label or "event": events})
+    return ClassRecordings.of_one(label or "event", events)
 
 
 def _check(timelines: EventArrays) -> None:
