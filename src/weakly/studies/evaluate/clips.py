@@ -1,13 +1,12 @@
 r"""Strong annotations -> the clip labels that a rule makes of them; and what other rules would have made.
 
-Every tool that turns events into clip labels has its own rule. A clip [s, s + w] is present because of the event [a, b]
-if it meets it and :math:`s \in [a - w + x_0, b - x_0]`, where :math:`x_0` is the rule's required overlap. A clip that
-the end of a recording cuts short is judged as if silence filled it up.
+Every tool that turns events into clip labels has its own rule. A clip that the end of a recording cuts short is judged
+as if silence filled it up. An overlap shorter than 1e-9 of a clip is none, as everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,13 +19,13 @@ from ...base.errors import InvalidInput
 from ...base.report import Report
 from ...base.results import METRICS, Finding, counted, percent, to_jsonable
 from ...base.symbols import check, choice, positive
-from ...engine.tally import Tally
+from ...engine.tally import meetings
 from ...model.annotator import PRESETS, TIE, PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import Bools, EventArrays, Floats, Ints, first_start, segment_lengths, window_counts
-from .evaluation import Assumption, Evaluation, ScoreRows, brief, broken
+from .evaluation import Assumption, ScoreRows, brief, broken
 from .evaluator import evaluate
 
 if TYPE_CHECKING:
@@ -34,66 +33,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EDGES = ("truncate", "inside")
-_TOUCH = 1e-9  # an overlap shorter than this share of a clip is none, as everywhere
-_ROUND = 1e-10  # of a hop: what rounding may move
 
 
 @dataclass(frozen=True)
 class Clips:
-    """Where the clips of many recordings lie: clip i is (onset[i], offset[i]) of recording[i], cut at its ends."""
+    """Where the clips of many recordings lie: the windows of :mod:`weakly.model.intervals`."""
 
     recording: Ints
-    onset: Floats
-    offset: Floats
-    first: Ints  # (recordings + 1,): the first clip of each recording
-    begin: float  # where clip 0 of a recording begins, which may be before the recording
-    hop: float
-    width: float
+    full: Floats  # (clips, 2): where each begins and ends if nothing cuts it
+    cut: Floats  # the same within its recording
 
     @classmethod
-    def of(cls, lengths: Floats, *, width: float, phase: float, hop: float | None, edge: str) -> Clips:
-        """The clips of recordings of these lengths: the windows of :mod:`weakly.model.intervals`."""
-        step = width if hop is None else hop
-        begin = first_start(phase, step)
+    def of(cls, events: Events, segment_length: float, phase: float, hop: float | None, edge: str) -> Clips:
+        """The clips of the recordings that these events lie in."""
+        width, start = float(check("segment_length", segment_length)), positive("phase", phase, zero=True)
+        step = width if hop is None else float(check("hop", hop))
+        choice("edge", edge, EDGES)
+        lengths = events.known_extents.to_numpy(np.float64)
+        begin = first_start(start, step)
         if begin < 0 and edge == "inside":
             begin += step
-        count = window_counts(lengths, segment_length=width, hop=hop, phase=phase, edge=edge)[0].astype(np.int64)
-        first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+        count = window_counts(lengths, segment_length=width, hop=hop, phase=start, edge=edge)[0].astype(np.int64)
         recording = np.repeat(np.arange(len(lengths)), count)
-        start = begin + step * (np.arange(first[-1]) - first[recording])
-        onset, offset = np.maximum(start, 0.0), np.minimum(start + width, lengths[recording])
-        return cls(recording, onset, offset, first, begin, step, width)
+        onset = begin + step * (np.arange(len(recording)) - np.repeat(np.cumsum(count) - count, count))
+        full = np.column_stack((onset, onset + width))
+        return cls(recording, full, np.clip(full, 0.0, lengths[recording, None]))
 
-    def spans(self, timelines: EventArrays, rule: PresenceRule) -> tuple[Ints, Ints]:
-        """The first and last clip (among all) that each event makes present; last < first where there is none."""
-        a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-        need = rule.required_overlap(event_length=b - a, segment_length=self.width) * (1 - TIE)
-        need = np.maximum(need, _TOUCH * self.width)
-        owner = timelines.owner
-        never = np.isinf(need)
-        need = np.where(never, 0.0, need)
-        low = np.ceil((a - self.width + need - self.begin) / self.hop - _ROUND)
-        high = np.floor((b - need - self.begin) / self.hop + _ROUND)
-        low = self.first[owner] + np.maximum(low, 0).astype(np.int64)
-        high = np.minimum(self.first[owner] + high.astype(np.int64), self.first[owner + 1] - 1)
-        return low, np.where(never, low - 1, high)
-
-    def present(self, timelines: EventArrays, rule: PresenceRule) -> Bools:
-        """Which clips the rule calls present."""
-        low, high = self.spans(timelines, rule)
-        some = high >= low
-        n = len(self.onset)
-        change = np.bincount(low[some], minlength=n + 1) - np.bincount(high[some] + 1, minlength=n + 1)
-        return np.cumsum(change)[:n] > 0
-
-
-def _clips(events: Events, segment_length: float, phase: float, hop: float | None, edge: str) -> Clips:
-    width = float(check("segment_length", segment_length))
-    start = positive("phase", phase, zero=True)
-    step = None if hop is None else float(check("hop", hop))
-    choice("edge", edge, EDGES)
-    lengths = events.known_extents.to_numpy(np.float64)
-    return Clips.of(lengths, width=width, phase=start, hop=step, edge=edge)
+    def noticed(self, timelines: EventArrays, rules: Iterable[PresenceRule]) -> tuple[Bools, Bools]:
+        """Which clips each rule calls present, (rules, clips), and which events are noticed in some clip."""
+        clip, event, shared = meetings(timelines, self.recording, self.full)
+        present, found = [], []
+        for rule in rules:
+            met = rule.is_present(event=timelines.bounds[event], segment=self.full[clip])
+            met &= shared > TIE * (self.full[clip, 1] - self.full[clip, 0])
+            present.append(np.bincount(clip[met], minlength=len(self.full)) > 0)
+            found.append(np.bincount(event[met], minlength=len(timelines.bounds)) > 0)
+        return np.array(present), np.array(found)
 
 
 def clip_labels(
@@ -126,12 +101,12 @@ def clip_labels(
     [0.0, 1.0, 0.0]
     """
     chosen = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).as_rule
-    clips = _clips(events, segment_length, phase, hop, edge)
+    clips = Clips.of(events, segment_length, phase, hop, edge)
     names = [str(name) for name in events.known_extents.index]
     recording = np.asarray(names, dtype=object)[clips.recording]
-    place = pd.DataFrame({"recording": recording, "onset": clips.onset, "offset": clips.offset})
+    place = pd.DataFrame({"recording": recording, "onset": clips.cut[:, 0], "offset": clips.cut[:, 1]})
     tables = [
-        place.assign(label=name, present=clips.present(timelines, chosen).astype(np.float64))
+        place.assign(label=name, present=clips.noticed(timelines, [chosen])[0][0].astype(np.float64))
         for name, timelines in events.by_label(label).items()
     ]
     table = pd.concat(tables or [place.head(0).assign(label="", present=0.0)], ignore_index=True)
@@ -274,10 +249,11 @@ def compare_rules(
     if not named:
         raise InvalidInput("rules must hold at least one rule, got none")
     widths = segment_lengths(segment_length).tolist()
-    clips = [_clips(events, width, phase, None, "truncate") for width in widths]
     evaluation = evaluate(events, segment_length=widths, rule=list(named.values()), phase=phase, label=label)
-    timelines = events.by_label(label)
-    tables = zip(*(_compared(events, timelines, evaluation, k, clips[k], named) for k in range(len(widths))))
+    scores = pd.concat([evaluation.to_frame(), evaluation.overall.to_frame()], ignore_index=True)
+    at = np.arange(len(scores)).reshape(-1, len(widths), len(named))
+    classes = events.by_label(label)
+    tables = zip(*(_compared(events, classes, scores.iloc[at[:, k].ravel()], named, phase) for k in range(len(widths))))
     settings = {"segment_length": widths, "phase": float(phase)}
     settings["rules"] = {name: each.name for name, each in named.items()}
     table, flipped, vanished = (pd.concat(each, ignore_index=True) for each in tables)
@@ -285,40 +261,32 @@ def compare_rules(
 
 
 def _compared(
-    events: Events, classes: Mapping[str, EventArrays], evaluation: Evaluation, k: int, clips: Clips,
-    named: Mapping[str, PresenceRule],
+    events: Events, classes: Mapping[str, EventArrays], scores: pd.DataFrame, named: Mapping[str, PresenceRule],
+    phase: float,
 ) -> list[pd.DataFrame]:  # fmt: skip
-    """The three tables of the k-th segment length."""
+    """The three tables of one segment length, given the words of results: a row per rule, by class and of all."""
+    width = float(scores["segment_length"].iloc[0])
+    clips = Clips.of(events, width, phase, None, "truncate")
     names = np.asarray(events.known_extents.index, dtype=object)
-    rows, flipped, vanished = [], [], []
-    total = np.zeros((len(named), 3), dtype=np.int64)
+    counts, flipped, vanished = [], [], []
     for name, timelines in classes.items():
-        present = np.array([clips.present(timelines, rule) for rule in named.values()])
-        gone = np.array([np.less(*clips.spans(timelines, rule)[::-1]) for rule in named.values()])
+        present, found = clips.noticed(timelines, named.values())
         differ = present != present[:1]
-        count = np.column_stack((present.sum(axis=1), gone.sum(axis=1), differ.sum(axis=1)))
-        total += count
-        rows.append(_numbered(evaluation.tallies[name], k, name, named, count))
+        counts.append(np.column_stack((present.sum(axis=1), differ.sum(axis=1), (~found).sum(axis=1))))
         at = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
-        place = {"recording": names[clips.recording[at]], "onset": clips.onset[at], "offset": clips.offset[at]}
+        onset, offset = clips.cut[at].T
+        place = {"recording": names[clips.recording[at]], "onset": onset, "offset": offset}
         by = {"present_by": _who(present[:, at], list(named)), "absent_by": _who(~present[:, at], list(named))}
         flipped.append(pd.DataFrame({**place, "label": name, **by}))
-        at = np.flatnonzero(gone.any(axis=0))
+        at = np.flatnonzero(~found.all(axis=0))
         onset, offset = timelines.bounds[at].T
         place = {"recording": names[timelines.owner[at]], "onset": onset, "offset": offset}
-        vanished.append(pd.DataFrame({**place, "label": name, "lost_by": _who(gone[:, at], list(named))}))
-    rows.append(_numbered(evaluation.pooled, k, "all", named, total))
-    return [
-        pd.concat(tables, ignore_index=True).assign(segment_length=clips.width) for tables in (rows, flipped, vanished)
-    ]
-
-
-def _numbered(tally: Tally, k: int, label: str, named: Mapping[str, PresenceRule], count: Ints) -> pd.DataFrame:
-    """The words of results of the k-th segment length, one row per rule."""
-    metrics = tally.metrics()
-    table: dict[str, Any] = {"label": label, "rule": list(named), **{name: metrics[name][k] for name in METRICS}}
-    table |= {"n_present": count[:, 0], "n_flipped": count[:, 2], "n_vanished": count[:, 1]}
-    return pd.DataFrame({**table, "n_queries": int(tally.n_segments[k, 0]), "n_events": int(tally.n_events[k, 0])})
+        vanished.append(pd.DataFrame({**place, "label": name, "lost_by": _who(~found[:, at], list(named))}))
+    table = pd.DataFrame({"label": scores["label"], "rule": list(named) * (len(counts) + 1), **scores[list(METRICS)]})
+    table[["n_present", "n_flipped", "n_vanished"]] = np.concatenate([*counts, np.sum(counts, axis=0)])
+    table[["n_queries", "n_events"]] = scores[["n_queries", "n_events"]].astype(np.int64)
+    lists = (pd.concat(tables, ignore_index=True) for tables in (flipped, vanished))
+    return [each.assign(segment_length=width) for each in (table, *lists)]
 
 
 def _who(chosen: Bools, names: list[str]) -> list[str]:
