@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from weakly.model.intervals import EventArrays
 from weakly.posterior.criterion import estimate_criterion
 from weakly.studies.audit.quality import segment_counts
 
@@ -104,9 +105,9 @@ def speed_of_f1() -> tuple[float, float]:
     reference, predicted = (
         {f"r{r}": np.sort(rng.uniform(0, 300, 80)).reshape(-1, 2) for r in range(20)} for _ in range(2)
     )
-    lengths = dict.fromkeys(reference, 300.0)
+    sides = [EventArrays.of(list(marks.values()), 300.0) for marks in (reference, predicted)]
     start = time.perf_counter()
-    ours = segment_counts(reference, predicted, resolution=0.1, recording_length=lengths)
+    ours = segment_counts(*sides, resolution=0.1)
     middle = time.perf_counter()
     theirs = sed_eval.sound_event.SegmentBasedMetrics(["x"], time_resolution=0.1)
     for name in reference:

@@ -171,12 +171,13 @@ def test_overlapping_windows_count_time_once():
 
 
 def test_segments_become_events_where_most_annotators_agree():
-    rows = [("a", 0, 1, (1, 1)), ("a", 1, 2, (1, 0, 1)), ("a", 2, 3, (1, 0)), ("a", 5, 6, (1,)), ("b", 0, 1, (0,))]
+    rows = [(0, 0, 1, (1, 1)), (0, 1, 2, (1, 0, 1)), (0, 2, 3, (1, 0)), (0, 5, 6, (1,)), (1, 0, 1, (0,))]
     seen = pd.DataFrame(
-        [(name, s, e, True, float(said)) for name, s, e, votes in rows for said in votes],
-        columns=["recording", "onset", "offset", "listed", "present"],
+        [(place, s, e, True, float(said)) for place, s, e, votes in rows for said in votes],
+        columns=["place", "onset", "offset", "listed", "present"],
     )
-    assert {name: marks.tolist() for name, marks in _marks(seen).items()} == {"a": [[0, 2], [5, 6]]}
+    marks = _marks(seen, np.array([10.0, 10.0]))
+    assert (marks.bounds.tolist(), marks.counts.tolist()) == ([[0, 2], [5, 6]], [2, 0])
 
 
 def test_recordings_match_by_stem_where_no_name_is_the_same():

@@ -8,9 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weakly as wk
+from weakly.model.intervals import EventArrays, merge
 from weakly.studies.audit.quality import ceiling, event_counts, segment_counts, time_counts
 
 LABELS = ["car", "dog"]
+
+
+def lines(recordings, names=None, length=20.0):
+    """Events by recording as the arrays that are scored."""
+    names = sorted(recordings) if names is None else names
+    return EventArrays.of([recordings.get(name, ()) for name in names], length)
+
+
+def of_classes(marks):
+    return {label: lines(recordings) for label, recordings in marks.items()}
 
 
 def random_marks(rng, *, recordings=4, length=20.0, events=5):
@@ -32,7 +43,7 @@ def near(rng, marks, *, spread):
         for name, rows in recordings.items():
             moved = np.clip(rows + rng.normal(0, spread, rows.shape), 0, 20.0).round(3)
             moved = moved[(moved[:, 1] > moved[:, 0]) & (rng.random(len(moved)) < 0.85)]
-            shaken[label][name] = moved
+            shaken[label][name] = merge(moved)
     return shaken
 
 
@@ -68,7 +79,7 @@ def test_segment_f1_is_sed_evals(sed_eval, resolution):
         theirs.evaluate(
             sed_eval_lists(reference, name), sed_eval_lists(predicted, name), evaluated_length_seconds=lengths[name]
         )
-    best = ceiling(predicted, reference, recording_length=lengths, resolutions=[resolution])
+    best = ceiling(of_classes(predicted), of_classes(reference), resolutions=[resolution])
     name = f"segment_f1_{resolution:g}s"
     assert best.score(name) == pytest.approx(theirs.overall_f_measure()["f_measure"], abs=1e-12)
     for label in LABELS:
@@ -76,14 +87,8 @@ def test_segment_f1_is_sed_evals(sed_eval, resolution):
         assert ours == pytest.approx(theirs.class_wise_f_measure(label)["f_measure"], abs=1e-12)
     average = theirs.results_class_wise_average_metrics()["f_measure"]["f_measure"]
     assert best.score(name, label="mean") == pytest.approx(average, abs=1e-12)
-    counted = sum(
-        (
-            segment_counts(reference[x], predicted[x], resolution=resolution, recording_length=lengths)
-            for x in LABELS[1:]
-        ),
-        segment_counts(reference["car"], predicted["car"], resolution=resolution, recording_length=lengths),
-    )
-    assert counted.tn == theirs.overall["Ntn"]
+    counted = [segment_counts(lines(reference[x]), lines(predicted[x]), resolution=resolution).tn for x in LABELS]
+    assert sum(counted) == theirs.overall["Ntn"]
 
 
 @pytest.mark.parametrize(("collar", "share"), [(0.2, 0.2), (0.2, 0.5), (0.1, 0.0), (1.0, 0.5)])
@@ -95,11 +100,12 @@ def test_event_f1_is_sed_evals(sed_eval, collar, share):
     for r in range(4):
         theirs.evaluate(sed_eval_lists(reference, f"r{r}"), sed_eval_lists(predicted, f"r{r}"))
     for label in LABELS:
-        ours = event_counts(reference[label], predicted[label], collar=collar, share_of_length=share)
+        ours = event_counts(lines(reference[label]), lines(predicted[label]), collar=collar, share_of_length=share)
         counted = theirs.class_wise[label]
         assert (ours.tp, ours.fp, ours.fn) == (counted["Ntp"], counted["Nfp"], counted["Nfn"])
         assert 0 < ours.tp < counted["Nref"]
-    best = ceiling(predicted, reference, recording_length={}, resolutions=[], collar=collar, share_of_length=share)
+    tolerance = {"collar": collar, "share_of_length": share}
+    best = ceiling(of_classes(predicted), of_classes(reference), resolutions=[], **tolerance)
     assert best.score("event_f1") == pytest.approx(theirs.overall_f_measure()["f_measure"], abs=1e-12)
 
 
@@ -114,7 +120,7 @@ def test_real_system_output_scores_as_sed_eval_says(sed_eval, real_data):
         table.columns = ["file", "onset", "offset", "label"]
         tables.append(
             {
-                label: {name: rows[["onset", "offset"]].to_numpy() for name, rows in part.groupby("file")}
+                label: {name: merge(rows[["onset", "offset"]].to_numpy()) for name, rows in part.groupby("file")}
                 for label, part in table.groupby("label")
             }
         )
@@ -123,20 +129,22 @@ def test_real_system_output_scores_as_sed_eval_says(sed_eval, real_data):
     event = sed_eval.sound_event.EventBasedMetrics(labels, t_collar=0.25)
     import dcase_util
 
-    for name in sorted(reference["file"].unique()):
+    files, longest = sorted(reference["file"].unique()), max(table["offset"].max() for table in (reference, detected))
+    for name in files:
         lists = [
             dcase_util.containers.MetaDataContainer(
                 [
-                    {"filename": name, "event_label": row.label, "onset": row.onset, "offset": row.offset}
-                    for row in table[table["file"] == name].itertuples()
+                    {"filename": name, "event_label": label, "onset": onset, "offset": offset}
+                    for label, files in table.items()
+                    for onset, offset in files.get(name, ())
                 ]
             )
-            for table in (reference, detected)
+            for table in tables
         ]
         segment.evaluate(*lists)
         event.evaluate(*lists)
     for label in labels:
-        mine, theirs = tables[0][label], tables[1].get(label, {})
+        mine, theirs = (lines(table.get(label, {}), files, longest) for table in tables)
         # sed_eval ends a recording at its last offset of any class; that only moves true absents
         ours = segment_counts(mine, theirs, resolution=1.0)
         assert (ours.tp, ours.fp, ours.fn) == tuple(segment.class_wise[label][k] for k in ("Ntp", "Nfp", "Nfn"))
@@ -152,9 +160,9 @@ def test_time_scores_are_the_limit_of_fine_segments(seed):
     for _ in range(2):
         cuts = np.unique(rng.integers(0, 41, 6))
         cuts = cuts[: len(cuts) // 2 * 2].reshape(-1, 2) * step
-        marks.append({"a": cuts})
-    exact = time_counts(*marks, recording_length={"a": 10.25})
-    fine = segment_counts(*marks, resolution=step, recording_length={"a": 10.25})
+        marks.append(EventArrays.of([cuts], 10.25))
+    exact = time_counts(*marks)
+    fine = segment_counts(*marks, resolution=step)
     for name in ("tp", "fp", "fn", "tn"):
         assert getattr(exact, name) == pytest.approx(getattr(fine, name) * step, abs=1e-9)
 
@@ -162,9 +170,8 @@ def test_time_scores_are_the_limit_of_fine_segments(seed):
 @given(st.integers(0, 100_000))
 def test_good_labels_have_no_ceiling(seed):
     rng = np.random.default_rng(seed)
-    marks = random_marks(rng)
-    lengths = {f"r{r}": 20.0 for r in range(4)}
-    best = ceiling(marks, marks, recording_length=lengths, resolutions=[0.5, 1.0])
+    marks = of_classes(random_marks(rng))
+    best = ceiling(marks, marks, resolutions=[0.5, 1.0])
     for model in ("perfect", "mimic", "mimic_true"):
         scores = best.table[model].dropna()
         assert (scores == 1).all()
@@ -173,9 +180,9 @@ def test_good_labels_have_no_ceiling(seed):
 def test_a_perfect_model_loses_to_the_one_that_copies_the_labels():
     rng = np.random.default_rng(5)
     truth = random_marks(rng)
-    clip = {label: {name: np.array([[0.0, 20.0]]) for name, rows in marks.items() if len(rows)}
+    clip = {label: {name: rows if len(rows) == 0 else np.array([[0.0, 20.0]]) for name, rows in marks.items()}
             for label, marks in truth.items()}  # fmt: skip
-    best = ceiling(truth, clip, recording_length={f"r{r}": 20.0 for r in range(4)})
+    best = ceiling(of_classes(truth), of_classes(clip))
     for metric in ("segment_f1_1s", "event_f1", "time_f1", "accuracy"):
         assert best.score(metric) < best.score(metric, model="mimic") == 1
     # accuracy does not care which of the two is called the reference

@@ -17,7 +17,7 @@ from ...base.symbols import Seed, check, choice
 from ...io.dataset import Paths
 from ...model.answers import Answers
 from ...model.events import Events
-from ...model.intervals import merge
+from ...model.intervals import EventArrays, Floats
 from ...posterior import law
 from ...posterior.criterion import (
     METHODS,
@@ -30,7 +30,7 @@ from ...posterior.criterion import (
 )
 from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, votes_needed
 from .audit_result import Audit
-from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair
+from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair, where
 from .quality import ceiling, quality
 from .responses import detection_curves, effort, lack_of_fit, likely_rules
 
@@ -228,28 +228,18 @@ def _paired_parts(
     parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
     parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
-    names, truth = list(map(str, both.strong.recordings.index)), {}
-    for name in scored:
-        lines = both.timelines(name)
-        held = np.flatnonzero(lines.counts)
-        truth[name] = {names[r]: lines.bounds[lines.starts[r] : lines.starts[r + 1]] for r in held}
-    marks = {name: _marks(observed[name]) for name in scored}
-    lengths = dict(zip(names, both.strong.recordings["length"].astype(float)))
-    widths = parts["settings"]["resolutions"]
-    parts["ceiling"] = ceiling(
-        truth, marks, recording_length=lengths, resolutions=widths, collar=collar, share_of_length=share_of_length
-    )
+    truth = {name: both.timelines(name) for name in scored}
+    marks = {name: _marks(observed[name], truth[name].lengths) for name in scored}
+    tolerance = {"collar": collar, "share_of_length": share_of_length}
+    parts["ceiling"] = ceiling(truth, marks, resolutions=parts["settings"]["resolutions"], **tolerance)
 
 
-def _marks(seen: pd.DataFrame) -> dict[str, Any]:
+def _marks(seen: pd.DataFrame, lengths: Floats) -> EventArrays:
     """The present segments of a class as events: what touches is one event; annotators vote."""
     rows = seen[seen["listed"] & seen["present"].notna()]
-    share = rows.groupby(["recording", "onset", "offset"])["present"].mean().reset_index()
-    share = share[share["present"] > 0.5]
-    names = share["recording"].to_numpy()
-    bounds = share[["onset", "offset"]].to_numpy(np.float64)
-    first: Any = np.flatnonzero(np.concatenate(([True], names[1:] != names[:-1]))) if len(names) else []
-    return {str(names[k]): merge(part) for k, part in zip(first, np.split(bounds, first[1:]))}
+    share = rows.groupby(["place", "onset", "offset"])["present"].mean().reset_index()
+    recording, segments = where(share[share["present"] > 0.5])
+    return EventArrays.of_rows(recording, *segments.T, lengths)
 
 
 def _criteria(

@@ -21,7 +21,7 @@ from ...base.errors import InvalidInput
 from ...base.results import METRICS, to_jsonable
 from ...base.symbols import check
 from ...engine.tally import Tally, meetings, of_segments
-from ...model.intervals import Bools, EventArrays, Floats, Ints, clip, complement, covered, merge
+from ...model.intervals import Bools, EventArrays, Floats, Ints, clip, complement, merge
 from .observations import Pairing, where
 
 #: An answer that disagrees with less than this share of a segment is a matter of rounding.
@@ -199,12 +199,6 @@ def _listed(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return table.sort_values(["event_seconds", "segment_length"], ascending=False, kind="stable", ignore_index=True)
 
 
-#: Events of one recording and class as an (n, 2) array; recordings by name.
-Marks = Mapping[str, Floats]
-
-_EMPTY = np.empty((0, 2))
-
-
 @dataclass(frozen=True)
 class ConfusionCounts:
     """How often prediction and reference agree: true and false presents, misses, true absents (NaN for events)."""
@@ -230,39 +224,32 @@ class ConfusionCounts:
         return (self.tp + self.tn) / below if below > 0 else math.nan
 
 
-def segment_counts(
-    reference: Marks, predicted: Marks, *, resolution: float, recording_length: Mapping[str, float] | None = None
-) -> ConfusionCounts:
+def segment_counts(reference: EventArrays, predicted: EventArrays, *, resolution: float) -> ConfusionCounts:
     """Segment-based counts of one class, as sed_eval makes them.
 
-    A segment of ``resolution`` seconds is active if an event touches it. Recordings end at ``recording_length``, or at
-    the last offset in either list.
+    A segment of ``resolution`` seconds is active if an event touches it.
 
     Examples
     --------
-    >>> segment_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[0.5, 0.9]])}, resolution=1.0)
+    >>> reference, predicted = EventArrays.of([[(0.0, 2.0)]], 2.0), EventArrays.of([[(0.5, 0.9)]], 2.0)
+    >>> segment_counts(reference, predicted, resolution=1.0)
     ConfusionCounts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
     """
-    width, lengths = float(check("segment_length", resolution, called="resolution")), recording_length or {}
-    marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
-    silent = sum(math.ceil(length * 1 / width) for name, length in lengths.items() if name not in marked)
-    sides = [[marks.get(name, _EMPTY) for name in marked] for marks in (reference, predicted)]
-    last = (max(float(rows[:, 1].max()) for rows in each if len(rows)) for each in zip(*sides))
-    ends = [lengths.get(name, end) for name, end in zip(marked, last)]
-    n = np.array([math.ceil(end * 1 / width) for end in ends], dtype=np.int64)
-    truth, guess = (_roll(rows, width, n) for rows in sides)
+    width = float(check("segment_length", resolution, called="resolution"))
+    n = np.ceil(reference.lengths * 1 / width).astype(np.int64)
+    some = np.where(reference.counts + predicted.counts > 0, n, 0)  # of a rare class most recordings hold no event
+    truth, guess = (_roll(lines, width, some) for lines in (reference, predicted))
     both = float((truth & guess).sum())
     return ConfusionCounts(
-        both, float(guess.sum()) - both, float(truth.sum()) - both, float(silent + (~(truth | guess)).sum())
+        both, float(guess.sum()) - both, float(truth.sum()) - both, float(n.sum() - (truth | guess).sum())
     )
 
 
-def _roll(marks: list[Floats], width: float, n: Ints) -> Bools:
+def _roll(lines: EventArrays, width: float, n: Ints) -> Bools:
     """Which of the n segments of each recording an event touches, by floor and ceiling, rounding errors included: as
     sed_eval does."""
-    behind = np.cumsum(n + 1)  # one place behind each recording, where what lasts to its end stops
-    owner = np.repeat(np.arange(len(n)), [len(rows) for rows in marks])
-    times = np.concatenate([*marks, _EMPTY]) * 1 / width
+    behind, owner = np.cumsum(n + 1), lines.owner  # one place behind each recording, where what lasts to its end stops
+    times = lines.bounds * 1 / width
     first = np.clip(np.floor(times[:, 0]).astype(np.int64), 0, n[owner])
     last = np.clip(np.ceil(times[:, 1]).astype(np.int64), 0, n[owner])
     begin, places = (behind - n - 1)[owner], int((n + 1).sum())
@@ -271,7 +258,7 @@ def _roll(marks: list[Floats], width: float, n: Ints) -> Bools:
 
 
 def event_counts(
-    reference: Marks, predicted: Marks, *, collar: float = 0.2, share_of_length: float = 0.2, offset: bool = True
+    reference: EventArrays, predicted: EventArrays, *, collar: float = 0.2, share_of_length: float = 0.2
 ) -> ConfusionCounts:
     """Event-based counts of one class: events match if onset and offset lie within a collar; as many pairs as can be.
 
@@ -279,7 +266,6 @@ def event_counts(
     ----------
     collar : seconds, > 0.
     share_of_length : the offset may be off by this share of the reference event if that is more than the collar.
-    offset : whether offsets must match too.
 
     Notes
     -----
@@ -287,69 +273,39 @@ def event_counts(
 
     Examples
     --------
-    >>> counts = event_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[0.1, 2.1]])})
+    >>> counts = event_counts(EventArrays.of([[(0.0, 2.0)]], 3.0), EventArrays.of([[(0.1, 2.1)]], 3.0))
     >>> counts.tp, counts.f1
     (1.0, 1.0)
     """
     limit = float(check("segment_length", collar, called="collar"))
     share = float(check("recall", share_of_length, called="share_of_length"))
-    total = ConfusionCounts()
-    for name in dict.fromkeys((*reference, *predicted)):
-        ours, theirs = reference.get(name, _EMPTY), predicted.get(name, _EMPTY)
-        found = _matching(ours, theirs, limit, share, offset) if len(ours) and len(theirs) else 0
-        total += ConfusionCounts(found, len(theirs) - found, len(ours) - found, math.nan)
-    return total
+    near = reference.bounds[:, :1] + np.array([-limit, limit]) * (1 + 1e-9)
+    row, column, _ = meetings(predicted, reference.owner, near)
+    ours, theirs = reference.bounds[row], predicted.bounds[column]
+    most = np.maximum(limit, share * (ours[:, 1] - ours[:, 0]))
+    good = (np.abs(ours[:, 0] - theirs[:, 0]) <= limit) & (np.abs(ours[:, 1] - theirs[:, 1]) <= most)
+    row, column = row[good].astype(np.int32), column[good].astype(np.int32)  # what the matching of older scipy takes
+    pairs, shape = len(row), (len(reference.bounds), len(predicted.bounds))
+    if not pairs == len(np.unique(row)) == len(np.unique(column)):  # some compete
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        graph = csr_array((np.ones(pairs), (row, column)), shape=shape)
+        pairs = int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+    return ConfusionCounts(float(pairs), float(shape[1] - pairs), float(shape[0] - pairs), math.nan)
 
 
-def _matching(ours: Floats, theirs: Floats, collar: float, share: float, offset: bool) -> int:
-    order = np.argsort(theirs[:, 0], kind="stable")
-    theirs = theirs[order]
-    low = np.searchsorted(theirs[:, 0], ours[:, 0] - collar * (1 + 1e-9))
-    high = np.searchsorted(theirs[:, 0], ours[:, 0] + collar * (1 + 1e-9), side="right")
-    row = np.repeat(np.arange(len(ours)), high - low)
-    column = np.concatenate([np.arange(a, b) for a, b in zip(low, high)]) if len(row) else np.empty(0, np.int64)
-    good = np.abs(ours[row, 0] - theirs[column, 0]) <= collar
-    if offset:
-        most = np.maximum(collar, share * (ours[row, 1] - ours[row, 0]))
-        good &= np.abs(ours[row, 1] - theirs[column, 1]) <= most
-    row, column = row[good], column[good]
-    if len(np.unique(row)) == len(row) == len(np.unique(column)):  # nobody competes
-        return len(row)
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    row, column = row.astype(np.int32), column.astype(np.int32)  # what the matching of older scipy takes
-    graph = csr_array((np.ones(len(row)), (row, column)), shape=(len(ours), len(theirs)))
-    return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
-
-
-def time_counts(reference: Marks, predicted: Marks, *, recording_length: Mapping[str, float]) -> ConfusionCounts:
+def time_counts(reference: EventArrays, predicted: EventArrays) -> ConfusionCounts:
     """Seconds of agreement of one class: the segment-based counts as the resolution goes to zero.
 
     Examples
     --------
-    >>> time_counts({"a": np.array([[0.0, 2.0]])}, {"a": np.array([[1.0, 4.0]])}, recording_length={"a": 10.0})
+    >>> time_counts(EventArrays.of([[(0.0, 2.0)]], 10.0), EventArrays.of([[(1.0, 4.0)]], 10.0))
     ConfusionCounts(tp=1.0, fp=2.0, fn=1.0, tn=6.0)
     """
-    marked = {name for marks in (reference, predicted) for name, rows in marks.items() if len(rows)}
-    total = ConfusionCounts(tn=float(sum(length for name, length in recording_length.items() if name not in marked)))
-    names = sorted(marked & recording_length.keys())  # sums in one order, on every run
-    ends = np.array([recording_length[name] for name in names], dtype=np.float64)
-    sides = (_within([marks.get(name, _EMPTY) for name in names], ends) for marks in (reference, predicted))
-    for (ours, length), (theirs, _) in zip(*sides):
-        truth, guess = float((ours[:, 1] - ours[:, 0]).sum()), float((theirs[:, 1] - theirs[:, 0]).sum())
-        shared = covered(ours, theirs[:, 1]) - covered(ours, theirs[:, 0]) if len(ours) and len(theirs) else _EMPTY
-        both = float(shared.sum())
-        total += ConfusionCounts(both, guess - both, truth - both, length - truth - guess + both)
-    return total
-
-
-def _within(marks: list[Floats], ends: Floats) -> EventArrays:
-    """The marks of each recording as far as they lie in it; what overlaps or touches is one."""
-    owner = np.repeat(np.arange(len(ends)), [len(rows) for rows in marks])
-    cut = np.clip(np.concatenate([*marks, _EMPTY]), 0.0, ends[owner][:, None])
-    kept = cut[:, 1] > cut[:, 0]
-    return EventArrays.of_rows(owner[kept], cut[kept, 0], cut[kept, 1], ends)
+    both = float(meetings(reference, predicted.owner, predicted.bounds)[2].sum())
+    truth, guess = (float((lines.bounds[:, 1] - lines.bounds[:, 0]).sum()) for lines in (reference, predicted))
+    return ConfusionCounts(both, guess - both, truth - both, float(reference.lengths.sum()) - truth - guess + both)
 
 
 @dataclass(frozen=True)
@@ -379,10 +335,9 @@ class Ceiling:
 
 
 def ceiling(
-    truth: Mapping[str, Marks],
-    labels: Mapping[str, Marks],
+    truth: Mapping[str, EventArrays],
+    labels: Mapping[str, EventArrays],
     *,
-    recording_length: Mapping[str, float],
     resolutions: Sequence[float] = (1.0,),
     collar: float = 0.2,
     share_of_length: float = 0.2,
@@ -391,34 +346,26 @@ def ceiling(
 
     Parameters
     ----------
-    truth, labels : the true events and the weak labels as events, by class and recording.
-    recording_length : seconds of every recording that is scored.
+    truth, labels : the true events and the weak labels as events, by class, of the same recordings.
     resolutions : segment lengths of the segment-based F1, in seconds.
     collar, share_of_length : of the event-based F1.
 
     Examples
     --------
-    >>> truth = {"dog": {"a": np.array([[1.0, 2.0]])}}
-    >>> labels = {"dog": {"a": np.array([[0.0, 10.0]])}}
-    >>> best = ceiling(truth, labels, recording_length={"a": 10.0})
+    >>> truth, labels = ({"dog": EventArrays.of([[event]], 10.0)} for event in ((1.0, 2.0), (0.0, 10.0)))
+    >>> best = ceiling(truth, labels)
     >>> round(best.score("segment_f1_1s"), 4), best.score("event_f1"), best.score("accuracy")
     (0.1818, 0.0, 0.1)
     """
     tolerance = {"collar": collar, "share_of_length": share_of_length}
     counters: dict[str, Any] = {
         **{f"segment_f1_{w:g}s": partial(segment_counts, resolution=w) for w in resolutions},
-        **{"event_f1": event_counts, "time_f1": time_counts},
+        **{"event_f1": partial(event_counts, **tolerance), "time_f1": time_counts},
     }
     rows: list[tuple[Any, ...]] = []
     for metric, count in counters.items():
-        how: Any = tolerance if metric == "event_f1" else {"recording_length": recording_length}
-        seen: dict[str, list[ConfusionCounts]] = {}
-        for name in sorted({*truth, *labels}):
-            true, weak = truth.get(name, {}), labels.get(name, {})
-            found = count(weak, true, **how)
-            turned = ConfusionCounts(found.tp, found.fn, found.fp, found.tn)
-            # Only the collar of an event's offset knows which side is the reference.
-            seen[name] = [found, count(true, weak, **how) if metric == "event_f1" else turned]
+        sides = {name: (labels[name], truth[name]) for name in sorted(truth)}
+        seen = {name: [count(weak, true), count(true, weak)] for name, (weak, true) in sides.items()}
         rows += _rows(metric, "f1", seen)
         rows += _rows("accuracy", "accuracy", seen) if metric == "time_f1" else []
     return Ceiling(pd.DataFrame(rows, columns=["label", "metric", "perfect", "mimic", "mimic_true"]), **tolerance)
