@@ -27,7 +27,7 @@ from ..model.detection import value as chance_at
 from ..model.intervals import Edge, EventArrays, Placement
 from . import sweep
 from . import tally as col
-from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, panel_end, satisfied
+from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, satisfied
 
 Array = NDArray[np.float64]
 
@@ -42,20 +42,17 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     if mode == Edge.CIRCULAR:
         check_circles(timelines, w)
     raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
-    criteria, place = who.sorted
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
     kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
     rows = np.empty((kept, 8))
     if who.criteria is not None:
-        at_criteria(*where, w, mode, criteria, raw, base, rows)
+        criteria, place = who.sorted
+        at_criteria(*where, w, mode, criteria, raw, base, rows, how.means)
         return raw[:, place], base
-    first = sweep.sweep(*where, w, mode, criteria, raw[:, :0], base, rows)
-    rows = rows[: first[-1]]
-    mean = Means(w, rows, first, base) if how.means else None
+    ground = np.zeros((n, 2, len(col.SCORES)))
+    first, weights = at_criteria(*where, w, mode, _PRESENT_ABSENT, ground, base, rows, how.means)
     for c, model in enumerate(who):
-        _column(raw[:, c], base, timelines, model, (w, mode, rows, first, mean))
-    if mean is None:
-        raw[..., [col.MEAN, col.FIT]] = np.nan
+        _column(raw[:, c], base, timelines, model, (w, mode, rows[: first[-1]], first, weights, ground))
     return raw, base
 
 
@@ -70,28 +67,26 @@ def check_circles(timelines: EventArrays, w: float) -> None:
 
 
 def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
-    """Fill the column of one observer."""
-    w, mode, rows, first, mean = at
+    """Fill the column of one observer; ``ground`` are the measures where all labels are present, and all absent."""
+    w, mode, rows, first, weights, ground = at
     if who.single is None and who.rule is None:
         assert who.annotator is not None
-        panels, (nodes, weights) = who.annotator.panels, np.polynomial.legendre.leggauss(8)
-        law = (panels.edges, panels.table(who.annotator.probability), (1 + nodes) / 2, weights / 2)
-        sweep.with_law(rows, first, w, law, raw)
-        if mean is not None:
-            mean.of_law(raw, law)
-        low = who.low
+        panels, (nodes, masses) = who.annotator.panels, np.polynomial.legendre.leggauss(8)
+        law = (panels.edges, panels.table(who.annotator.probability), (1 + nodes) / 2, masses / 2)
+        with_law(rows, first, w, weights, law, raw)
+        low, rise = 0.0, 1.0
     else:
-        spans = sweep.present_starts(timelines, w, who, mode)
-        sweep.over_intervals(rows, first, w, *spans, raw)
+        with_spans(rows, first, w, weights, *sweep.present_starts(timelines, w, who, mode), raw)
         low, rise = who.low, who.high - who.low  # a guess answers anywhere, the criterion decides the rest
-        cover, overlap = base[:, col.EVENT_TIME_SEEN], base[:, col.OVERLAP_TIME]
-        raw[:, col.TP] = low * cover + rise * raw[:, col.TP]
-        raw[:, col.FP] = low * (overlap - cover) + rise * raw[:, col.FP]
-        raw[:, col.N_PRESENT] = low * base[:, col.N_OVERLAPPING] + rise * raw[:, col.N_PRESENT]
-        if mean is not None:
-            mean.fill(raw, spans, low, rise)
-    raw[:, col.FP_OUTSIDE] = low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
-    raw[:, col.N_PRESENT] += low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
+    cover, overlap = base[:, col.EVENT_TIME_SEEN], base[:, col.OVERLAP_TIME]
+    raw[:, col.TP] = low * cover + rise * raw[:, col.TP]
+    raw[:, col.FP] = low * (overlap - cover) + rise * raw[:, col.FP]
+    raw[:, col.N_PRESENT] = low * base[:, col.N_OVERLAPPING] + rise * raw[:, col.N_PRESENT]
+    for mean in (col.MEAN, col.FIT):
+        present, absent = ground[:, :, mean].T
+        raw[:, mean] = absent + low * (present - absent) + rise * raw[:, mean]
+    raw[:, col.FP_OUTSIDE] = who.low * (base[:, col.LISTENED] - base[:, col.OVERLAP_TIME])
+    raw[:, col.N_PRESENT] += who.low * (base[:, col.N_SEGMENTS] - base[:, col.N_OVERLAPPING])
     a, owner = timelines.bounds[:, 0], timelines.owner
     starts = (0.0, timelines.lengths[owner] - w) if mode == Edge.INSIDE else None
     circle = timelines.lengths[owner] if mode == Edge.CIRCULAR else 0.0
@@ -100,30 +95,6 @@ def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, a
         who, timelines.bounds[:, 1] - a, w, onset=a, starts=starts, largest=(*largest, owner, circle)
     )
     raw[:, col.N_FOUND] = np.bincount(owner, weights=chance, minlength=len(base))
-
-
-class Means:
-    """The mean accuracy per recording and the sum per segment, which need the phase as well as the window's start."""
-
-    def __init__(self, w: float, rows: Array, first: Any, base: Array) -> None:
-        self.w, self.rows, self.first = w, rows, first
-        n = len(base)
-        flat = np.tile([0.0, 1.0, 0.0, 0.0], (n, 1)), np.arange(n + 1), np.zeros(2 * n, np.int64), 2 * np.arange(n + 1)
-        self.weights = {col.MEAN: folded(rows, first, w), col.FIT: flat}  # flat: every segment weighs 1
-        self.ground = {field: grounds(rows, first, w, weights) for field, weights in self.weights.items()}
-        base[:, col.N_MEETING] = self.ground[col.MEAN][0][:, 2]
-
-    def fill(self, raw: Array, spans: tuple[Array, Any], low: float, rise: float) -> None:
-        """Both means where windows are present with the chance ``low``, and ``rise`` more if they start in spans."""
-        for field, (ground, before) in self.ground.items():
-            gain = gains(self.rows, self.first, self.w, self.weights[field], before, *spans)
-            absent, present, _ = ground.T
-            raw[:, field] = absent + low * (present - absent) + rise * gain
-
-    def of_law(self, raw: Array, law: Any) -> None:
-        """Both means where the largest event fraction gives the chance of present."""
-        for field, (ground, _) in self.ground.items():
-            raw[:, field] = ground[:, 0] + law_gains(self.rows, self.first, self.w, self.weights[field], law)
 
 
 @kernel
@@ -283,14 +254,14 @@ def _share(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) ->
 
 
 @kernel
-def _gain(steps: Any, places: Any, w: float, row: Any, u: float) -> Any:
-    """The integral of (2 cover / width - 1) times v over the first u seconds of a piece: what present labels add."""
+def _gain(steps: Any, places: Any, w: float, row: Any, u0: float, u1: float) -> Any:
+    """The integral of (2 cover / width - 1) times v over the part (u0, u1) of a piece: what present labels add."""
     if row[WIDTH0] == row[WIDTH1]:
         slope = 2 * (row[COVER1] - row[COVER0]) / row[SPAN] / row[WIDTH0]
         start = 2 * row[COVER0] / row[WIDTH0] - 1
-        return _linear(steps, places, w, row[START], row[START] + u, start, slope)
-    whole = _linear(steps, places, w, row[START], row[START] + u, 1.0, 0.0)
-    return 2 * _share(steps, places, w, row, 0.0, u) - whole
+        return _linear(steps, places, w, row[START] + u0, row[START] + u1, start + slope * u0, slope)
+    whole = _linear(steps, places, w, row[START] + u0, row[START] + u1, 1.0, 0.0)
+    return 2 * _share(steps, places, w, row, u0, u1) - whole
 
 
 @kernel
@@ -304,15 +275,23 @@ def _meeting(steps: Any, w: float) -> Any:
     return total / w
 
 
+#: Two criteria: one that any overlap satisfies, and one that none does.
+_PRESENT_ABSENT = (np.array([0.0, 2.0]), np.ones(1025, np.int64), np.array([0.0, 2.0]))
+
+
 @kernel
 def at_criteria(
-    bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any
-) -> None:
-    """The measures of every recording for sorted criteria; with means, if there is room for pieces in ``rows``."""
+    bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any,
+    means: bool,
+) -> Any:  # fmt: skip
+    """The measures of every recording for sorted criteria, with means if they are asked for; back come where each
+    recording's pieces begin in ``rows``, and the weights of :func:`folded`, of no recording without means."""
     first = sweep.sweep(bounds, starts, lengths, w, mode, criteria, raw, base, rows)
-    if rows.shape[0] > 0:
-        pieces = rows[: first[-1]]
-        _means(pieces, first, w, folded(pieces, first, w), criteria, raw, base)
+    if not means:
+        return first, folded(rows, first[:1], w)
+    weights = folded(rows[: first[-1]], first, w)
+    _means(rows[: first[-1]], first, w, weights, criteria, raw, base)
+    return first, weights
 
 
 @kernel
@@ -376,78 +355,94 @@ def _means(rows: Any, first: Any, w: float, weights: Any, criteria: Any, raw: An
 
 
 @kernel
-def grounds(rows: Any, first: Any, w: float, weights: Any) -> tuple[Any, Any]:
-    """Per recording (all absent, all present, chance of any overlap): weighted accuracies over the random phase; and,
-    per piece, the gain of present labels on all earlier pieces."""
-    out, before = np.zeros((first.shape[0] - 1, 3)), np.zeros(rows.shape[0])
+def with_spans(rows: Any, first: Any, w: float, weights: Any, spans: Any, at: Any, raw: Any) -> None:
+    """What labels add to all absent ones where the present window starts are given: sorted disjoint ``spans`` per
+    recording, which begin at ``at``."""
+    means = weights[1].shape[0] > 1
     for r in range(first.shape[0] - 1):
-        steps, places = _own(weights, r)
-        absent, gained = 0.0, 0.0
-        for i in range(first[r], first[r + 1]):
-            before[i] = gained
-            start = rows[i, START]
-            whole = _linear(steps, places, w, start, start + rows[i, SPAN], 1.0, 0.0)
-            gain = _gain(steps, places, w, rows[i], rows[i, SPAN])
-            absent += (whole - gain) / 2
-            gained += gain
-        meeting = _meeting(steps, w) if first[r + 1] > first[r] else 0.0
-        out[r, 0], out[r, 1], out[r, 2] = absent / w, (absent + gained) / w, meeting
-    return out, before
-
-
-@kernel
-def gains(rows: Any, first: Any, w: float, weights: Any, before: Any, spans: Any, where: Any) -> Any:
-    """Per recording, what present labels on the given window starts add to the accuracy of all absent labels."""
-    out = np.zeros(first.shape[0] - 1)
-    for r in range(first.shape[0] - 1):
-        steps, places = _own(weights, r)
-        i, total = first[r], 0.0
-        for k in range(where[r], where[r + 1]):
-            for side in range(2):
-                x = spans[k, side]
-                while i < first[r + 1] - 1 and rows[i, START] + rows[i, SPAN] <= x:
-                    i += 1
-                if i >= first[r + 1]:
-                    continue
-                total_before = before[i]
-                u = min(max(x - rows[i, START], 0.0), rows[i, SPAN])
-                if u > 0.0:
-                    total_before += _gain(steps, places, w, rows[i], u)
-                total += total_before if side == 1 else -total_before
-        out[r] = total / w
-    return out
-
-
-@kernel
-def law_gains(rows: Any, first: Any, w: float, weights: Any, law: Any) -> Any:
-    """The same where a window is present with a chance that its largest event fraction gives; ``law`` as in
-    :func:`weakly.engine.sweep.with_law`. Between the steps of v and the edges of panels everything is smooth."""
-    edges, table, nodes, masses = law
-    out = np.zeros(first.shape[0] - 1)
-    for r in range(first.shape[0] - 1):
-        steps, places = _own(weights, r)
-        total = 0.0
+        k = at[r]
+        length, cover, width, mean, fit = 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(first[r], first[r + 1]):
             row = rows[i]
-            h0, h1, span = row[FRACTION0], row[FRACTION1], row[SPAN]
+            s, span = row[START], row[SPAN]
+            while k < at[r + 1] and spans[k, 1] <= s:
+                k += 1
+            m = k
+            while m < at[r + 1] and spans[m, 0] < s + span:
+                u, v = max(s, spans[m, 0]) - s, min(s + span, spans[m, 1]) - s
+                if v > u:
+                    middle = (u + v) / 2 / span
+                    length += v - u
+                    cover += (v - u) * (row[COVER0] + middle * (row[COVER1] - row[COVER0]))
+                    width += (v - u) * (row[WIDTH0] + middle * (row[WIDTH1] - row[WIDTH0]))
+                    if means:
+                        steps, places = _own(weights, r)
+                        mean += _gain(steps, places, w, row, u, v)
+                        fit += 2 * _ratio(row, u, v) - (v - u)
+                m += 1
+        _keep(raw[r], w, length, cover, width, mean, fit)
+
+
+@kernel
+def with_law(rows: Any, first: Any, w: float, weights: Any, law: Any, raw: Any) -> None:
+    """The same where P(present | largest event fraction) is given as polynomials on panels: ``law`` is (edges, table,
+    nodes and weights on (0, 1)). Between the steps of v and the edges of panels everything is smooth."""
+    edges, table, nodes, masses = law
+    means = weights[1].shape[0] > 1
+    for r in range(first.shape[0] - 1):
+        length, cover, width, mean, fit = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(first[r], first[r + 1]):
+            row = rows[i]
+            h0, h1, span, x = row[FRACTION0], row[FRACTION1], row[SPAN], 0.0
             if h0 == h1:  # also the long ones: an event that fills the window
-                total += chance_at(h0, edges, table) * _gain(steps, places, w, row, span)
-                continue
-            s, x = row[START], 0.0
+                chance, x = chance_at(h0, edges, table), span
+                length += chance * span
+                cover += chance * span * (row[COVER0] + row[COVER1]) / 2
+                width += chance * span * (row[WIDTH0] + row[WIDTH1]) / 2
+                if means:
+                    steps, places = _own(weights, r)
+                    mean += chance * _gain(steps, places, w, row, 0.0, span)
+                    fit += chance * (2 * _ratio(row, 0.0, span) - span)
             while x < span:
-                phase = _phase(s + x, w)
-                k = _step(steps, places, w, phase)
-                stop = steps[k + 1, 0] if k + 1 < steps.shape[0] else w
-                y = min(span, x + stop - phase, span * panel_end(x / span, h0, h1, edges))
+                y, v = min(span, span * panel_end(x / span, h0, h1, edges)), 0.0
+                if means:
+                    steps, places = _own(weights, r)
+                    phase = _phase(row[START] + x, w)
+                    k = _step(steps, places, w, phase)
+                    stop, v = steps[k + 1, 0] if k + 1 < steps.shape[0] else w, steps[k, 1]
+                    y = min(y, x + stop - phase)
                 if y <= x:
                     y = min(span, x + 1e-12 * w)
                 for q in range(nodes.shape[0]):
                     t = (x + (y - x) * nodes[q]) / span
-                    cover = row[COVER0] + t * (row[COVER1] - row[COVER0])
-                    width = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
-                    chance = chance_at(h0 + t * (h1 - h0), edges, table)
-                    if width > 0.0:  # a piece may end with the recording: its last phases round to no width at all
-                        total += (y - x) * masses[q] * steps[k, 1] * chance * (2 * cover / width - 1)
+                    chance = (y - x) * masses[q] * chance_at(h0 + t * (h1 - h0), edges, table)
+                    covered = row[COVER0] + t * (row[COVER1] - row[COVER0])
+                    counted = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
+                    length += chance
+                    cover += chance * covered
+                    width += chance * counted
+                    if counted > 0.0:  # a piece may end with the recording: its last phases round to no width at all
+                        mean += v * chance * (2 * covered / counted - 1)
+                        fit += chance * (2 * covered / counted - 1)
                 x = y
-        out[r] = total / w
-    return out
+        _keep(raw[r], w, length, cover, width, mean, fit)
+
+
+@kernel
+def _keep(raw: Any, w: float, length: float, cover: float, width: float, mean: float, fit: float) -> None:
+    """The integrals over window starts of a recording as its measures."""
+    raw[col.TP], raw[col.FP], raw[col.N_PRESENT] = cover / w, (width - cover) / w, length / w
+    raw[col.MEAN], raw[col.FIT] = mean / w, fit / w
+
+
+@kernel
+def panel_end(at: float, h0: float, h1: float, edges: Any) -> float:
+    """How far along (0, 1) from h0 to h1 the panel that holds the point ``at`` reaches."""
+    h = h0 + at * (h1 - h0)
+    if h1 > h0:
+        k = count_up_to(edges, h + 1e-12)
+        to = (edges[k] - h0) / (h1 - h0) if k < edges.shape[0] else 1.0
+    else:
+        k = count_up_to(edges, h - 1e-12) - 1
+        to = (edges[k] - h0) / (h1 - h0) if k >= 0 else 1.0
+    return 1.0 if to >= 1.0 - 1e-12 or to <= at else to

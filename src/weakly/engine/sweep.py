@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.compiled import count_up_to, kernel
+from ..base.compiled import kernel
 from ..model.answer_model import AnswerModel
-from ..model.detection import value
 from ..model.intervals import Edge, EventArrays, merged
 from . import tally as col
 
@@ -298,80 +297,6 @@ def _noticed(own: Any, length: float, w: float, mode: int, criteria: Any, notice
         seconds += noticed[k + 1, 1]
         raw[k, col.N_FOUND] = count - max(0.0, 2 * gammas[k] - 1) * seconds / w
     noticed[:, :] = 0.0
-
-
-@kernel
-def _sizes(row: Any) -> tuple[float, float, float, float, float]:
-    return row[SPAN], row[COVER0], row[COVER1], row[WIDTH0], row[WIDTH1]
-
-
-@kernel
-def over_intervals(rows: Any, first: Any, w: float, spans: Any, at: Any, raw: Any) -> None:
-    """Present time and cover where the present window starts are given: sorted disjoint ``spans`` per recording."""
-    for r in range(first.shape[0] - 1):
-        k = at[r]
-        length, cover, width = 0.0, 0.0, 0.0
-        for i in range(first[r], first[r + 1]):
-            s = rows[i, START]
-            span, c0, c1, w0, w1 = _sizes(rows[i])
-            t = s + span
-            while k < at[r + 1] and spans[k, 1] <= s:
-                k += 1
-            m = k
-            while m < at[r + 1] and spans[m, 0] < t:
-                u, v = max(s, spans[m, 0]) - s, min(t, spans[m, 1]) - s
-                if v > u:
-                    middle = (u + v) / 2 / span
-                    length += v - u
-                    cover += (v - u) * (c0 + middle * (c1 - c0))
-                    width += (v - u) * (w0 + middle * (w1 - w0))
-                m += 1
-        raw[r, col.TP] = cover / w
-        raw[r, col.FP] = (width - cover) / w
-        raw[r, col.FP_OUTSIDE] = 0.0
-        raw[r, col.N_PRESENT] = length / w
-
-
-@kernel
-def with_law(rows: Any, first: Any, w: float, law: Any, raw: Any) -> None:
-    """Expected present time and cover where P(present | largest event fraction) is given as polynomials on panels:
-    ``law`` is (edges, table, nodes and weights on (0, 1))."""
-    edges, table, nodes, weights = law
-    for r in range(first.shape[0] - 1):
-        length, cover, width = 0.0, 0.0, 0.0
-        for i in range(first[r], first[r + 1]):
-            span, c0, c1, w0, w1 = _sizes(rows[i])
-            h0, h1 = rows[i, FRACTION0], rows[i, FRACTION1]
-            at, p, q = 0.0, 0.0, 0.0  # the means of P, and of P times the way along the piece
-            while at < 1.0:
-                to = panel_end(at, h0, h1, edges)
-                for k in range(nodes.shape[0]):
-                    x = at + (to - at) * nodes[k]
-                    chance = (to - at) * weights[k] * value(h0 + x * (h1 - h0), edges, table)
-                    p += chance
-                    q += chance * x
-                at = to
-            length += span * p
-            cover += span * (p * c0 + q * (c1 - c0))
-            width += span * (p * w0 + q * (w1 - w0))
-        raw[r, col.TP] = cover / w
-        raw[r, col.FP] = (width - cover) / w
-        raw[r, col.N_PRESENT] = length / w
-
-
-@kernel
-def panel_end(at: float, h0: float, h1: float, edges: Any) -> float:
-    """How far along (0, 1) from h0 to h1 the panel that holds the point ``at`` reaches."""
-    if h0 == h1:
-        return 1.0
-    h = h0 + at * (h1 - h0)
-    if h1 > h0:
-        k = count_up_to(edges, h + 1e-12)
-        to = (edges[k] - h0) / (h1 - h0) if k < edges.shape[0] else 1.0
-    else:
-        k = count_up_to(edges, h - 1e-12) - 1
-        to = (edges[k] - h0) / (h1 - h0) if k >= 0 else 1.0
-    return 1.0 if to >= 1.0 - 1e-12 or to <= at else to
 
 
 def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int) -> tuple[Array, NDArray[np.int64]]:
