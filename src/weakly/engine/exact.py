@@ -421,7 +421,7 @@ def with_law(rows: Any, first: Any, w: float, weights: Any, law: Any, raw: Any) 
                     length += chance
                     cover += chance * covered
                     width += chance * counted
-                    if counted > 0.0:  # a piece may end with the recording: its last phases round to no width at all
+                    if means and counted > 0.0:  # a piece that ends with the recording may round to no width
                         mean += v * chance * (2 * covered / counted - 1)
                         fit += chance * (2 * covered / counted - 1)
                 x = y

@@ -255,7 +255,7 @@ def of_segments(
     def sums(values: Any, owner: Ints = recording) -> Array:
         return np.asarray(np.bincount(owner, weights=values, minlength=n), dtype=np.float64)
 
-    def near_events(values: Array) -> Array:
+    def near_events(values: Any) -> Array:
         return sums(np.where(meets, values, 0.0))
 
     tp, fit, overlapping = near_events(present * cover), near_events(1 - share - present * (1 - 2 * share)), sums(meets)

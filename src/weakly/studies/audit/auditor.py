@@ -239,7 +239,7 @@ def _marks(seen: pd.DataFrame, lengths: Floats) -> EventArrays:
     rows = seen[seen["listed"] & seen["present"].notna()]
     share = rows.groupby(["place", "onset", "offset"])["present"].mean().reset_index()
     recording, segments = where(share[share["present"] > 0.5])
-    return EventArrays.of_rows(recording, *segments.T, lengths)
+    return EventArrays.of_rows(recording, segments[:, 0], segments[:, 1], lengths)
 
 
 def _criteria(

@@ -174,10 +174,10 @@ def _tally(timelines: EventArrays, one: pd.DataFrame) -> Tally:
     order = np.lexsort((bounds[:, 0], places))
     known, recording = np.unique(places[order], return_inverse=True)
     bounds, present, lengths = bounds[order], one["present"].to_numpy(np.float64)[order], timelines.lengths[known]
-    asked = EventArrays.of_rows(recording, *bounds.T, lengths)
+    asked = EventArrays.of_rows(recording, bounds[:, 0], bounds[:, 1], lengths)
     cut, event, _ = meetings(timelines, known[asked.owner], asked.bounds)
     inside = np.clip(timelines.bounds[event], asked.bounds[cut, :1], asked.bounds[cut, 1:])
-    events = EventArrays.of_rows(asked.owner[cut], *inside.T, lengths)
+    events = EventArrays.of_rows(asked.owner[cut], inside[:, 0], inside[:, 1], lengths)
     clash = (recording[1:] == recording[:-1]) & (bounds[1:, 0] < bounds[:-1, 1] - 1e-9)
     first = np.searchsorted(recording, np.arange(len(known) + 1))
     apart = ~np.isin(recording, recording[1:][clash])
@@ -357,10 +357,10 @@ def ceiling(
     >>> round(best.score("segment_f1_1s"), 4), best.score("event_f1"), best.score("accuracy")
     (0.1818, 0.0, 0.1)
     """
-    tolerance = {"collar": collar, "share_of_length": share_of_length}
+    events = partial(event_counts, collar=collar, share_of_length=share_of_length)
     counters: dict[str, Any] = {
         **{f"segment_f1_{w:g}s": partial(segment_counts, resolution=w) for w in resolutions},
-        **{"event_f1": partial(event_counts, **tolerance), "time_f1": time_counts},
+        **{"event_f1": events, "time_f1": time_counts},
     }
     rows: list[tuple[Any, ...]] = []
     for metric, count in counters.items():
@@ -368,7 +368,8 @@ def ceiling(
         seen = {name: [count(weak, true), count(true, weak)] for name, (weak, true) in sides.items()}
         rows += _rows(metric, "f1", seen)
         rows += _rows("accuracy", "accuracy", seen) if metric == "time_f1" else []
-    return Ceiling(pd.DataFrame(rows, columns=["label", "metric", "perfect", "mimic", "mimic_true"]), **tolerance)
+    table = pd.DataFrame(rows, columns=["label", "metric", "perfect", "mimic", "mimic_true"])
+    return Ceiling(table, collar, share_of_length)
 
 
 def _rows(metric: str, attribute: str, seen: dict[str, list[ConfusionCounts]]) -> list[tuple[Any, ...]]:
