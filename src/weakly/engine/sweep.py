@@ -238,20 +238,16 @@ def sweep(
         base[r, col.BOUND_TIME] = (total - total_missing / w + bound / w) / 2
         base[r, col.N_MEETING] = np.nan
         _noticed(own, length, w, mode, criteria, noticed, raw[r])
-        b0, b1, b2, b3, b4, b5, b6, b7 = full, 0.0, full_cover, 0.0, 0.0, full_missing, 0.0, 0.0
+        curves[n_criteria, 0] += full
+        curves[n_criteria, 2] += full_cover
+        curves[n_criteria, 5] += full_missing
         for k in range(n_criteria - 1, -1, -1):
-            y = gammas[k]
-            b0 += curves[k + 1, 0]
-            b1 += curves[k + 1, 1]
-            b2 += curves[k + 1, 2]
-            b3 += curves[k + 1, 3]
-            b4 += curves[k + 1, 4]
-            b5 += curves[k + 1, 5]
-            b6 += curves[k + 1, 6]
-            b7 += curves[k + 1, 7]
-            present = b0 + y * b1 + points[k, 0]
-            tp = b2 + y * (b3 + y * b4) + points[k, 1]
-            lack = b5 + y * (b6 + y * b7) + points[k, 2]
+            y, above = gammas[k], curves[k + 1]
+            present = above[0] + y * above[1] + points[k, 0]
+            tp = above[2] + y * (above[3] + y * above[4]) + points[k, 1]
+            lack = above[5] + y * (above[6] + y * above[7]) + points[k, 2]
+            for power in range(8):
+                curves[k, power] += above[power]
             raw[r, k, col.TP] = tp / w
             raw[r, k, col.FP] = present - (lack + tp) / w
             raw[r, k, col.FP_OUTSIDE] = 0.0

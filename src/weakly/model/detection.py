@@ -343,7 +343,7 @@ def detection_at_random(
         span = np.minimum(a + d - finite, high) - np.maximum(a - q + finite, low)
         return np.where(np.isfinite(need), _some(span / q, _chances(who)[-1]), 0.0)
     assert who.annotator is not None
-    if who.annotator.votes is None:
+    if who.annotator.votes is None or (largest is None and who.is_noiseless):
         return _integrated(who.annotator, a, d, q, low, high)
     nodes, weights = np.polynomial.legendre.leggauss(10)
     panels = who.annotator.panels
@@ -367,7 +367,8 @@ def _some(n: Floats, p: float) -> Floats:
 
 
 def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floats, high: Floats) -> Floats:
-    """The same for one annotator whose criterion has a law: by parts over the criteria between bends."""
+    """The same where one criterion with a law decides, that of one annotator or of a vote without noise about an event
+    that is alone: by parts over the criteria between bends."""
     p = float(annotator.label_chances[-1])
     shape, (a, d, q, low, high) = d.shape, (x.reshape(-1, 1) for x in (a, d, q, low, high))
     b, cap = a + d, np.minimum(1.0, q / d)
@@ -395,7 +396,7 @@ def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floa
 
     f0, f1 = answered(g0), answered(g1)
     slope = np.divide(f1 - f0, g1 - g0, out=np.zeros_like(g0), where=g1 > g0)
-    met, area = annotator.criterion_cdf(g), annotator.criterion_integrals(g)[0]
+    met, area = annotator.voted_cdf(g), annotator.voted_area(g)
     parts = f1 * met[:, 1:] - f0 * met[:, :-1] - slope * np.diff(area, axis=1)
     total = np.where(g1 > g0, parts, 0.0).sum(axis=1) + met[:, 0] * f0[:, 0]
     return np.asarray(total, dtype=np.float64).reshape(shape)

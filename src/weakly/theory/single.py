@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
-from ..model.annotator import TIE, Annotator, PresenceRule
+from ..model.annotator import TIE, PresenceRule
 from ..model.answer_model import AnswerLike, AnswerModel
 from ..model.detection import detection_at_random
 from ..model.lengths import LengthLike, Lengths
@@ -74,21 +74,8 @@ def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
 
 def chance_found(who: AnswerModel, d: Floats, q: Floats) -> Floats:
     """The chance that an event is found: see :mod:`weakly.model.detection` for what that means."""
-    someone = who.annotator
-    if someone is not None and not someone.is_noisy and someone.votes is not None and who.single is None:
-        return _voted_recall(someone, d, q)  # hard votes: the j-th smallest criterion decides alone
     d, q = np.broadcast_arrays(d, q)
     return detection_at_random(who, d, q)
-
-
-def _voted_recall(annotator: Annotator, d: Floats, q: Floats) -> Floats:
-    r"""The chance that n >= 1 segments meet the j-th smallest of k criteria, by parts: linear in it between bends."""
-    ratio = q / d
-    limit = np.minimum(1.0, ratio)
-    half = np.minimum(0.5, limit)  # up to one half of the event a segment always holds it; then min(1, span / q)
-    at_limit = np.clip((1 + ratio - 2 * limit) / ratio, 0.0, 1.0)
-    lost = 2 / ratio * (annotator.voted_area(limit) - annotator.voted_area(half))
-    return np.asarray(at_limit * annotator.voted_cdf(limit) + lost, dtype=np.float64)
 
 
 def splits(who: AnswerModel, q: float) -> list[float]:
