@@ -130,11 +130,12 @@ class ClassAnswers:
     def _modes(self, sheets: Sheets, last: Sequence[FittedFamily]) -> list[FittedFamily]:
         """The likeliest process with gaps of one kind, and of two; ``last``: from where to search."""
         step = sheets.ready[0].grid.step
-        found = [fitting.fit(sheets, self._family(step), start=last[0].theta if last else None)]
+        plain = self._family(step)
+        modes = [fitting.fit(sheets, plain, last[0].modes if last else plain.starts())]
         for many in self._stages[:1]:
             family = self._family(step, many)
-            found.append(fitting.fit(sheets, family, start=last[1].theta if last else family.start(found[0].theta)))
-        return found
+            modes.append(fitting.fit(sheets, family, last[1].modes if last else family.starts(modes[0].theta)))
+        return modes
 
     def _likeliest(self, modes: Sequence[FittedFamily]) -> FittedFamily:
         return max(modes[1 if self.bouts else 0 :], key=lambda one: one.score)
@@ -192,7 +193,7 @@ class ClassAnswers:
         if len(slipping) > 1 and best is not None:
             logs = []
             for others, chance in slipping:
-                again = fitting.fit(self._sheets(others, rough), best.family, start=best.theta)
+                again = fitting.fit(self._sheets(others, rough), best.family, best.theta[None])
                 logs.append(chance + again.score)
                 moved.append(again.theta - best.theta)
             upto = np.cumsum(np.exp(np.array(logs) - max(logs)))
@@ -234,7 +235,8 @@ class ClassAnswers:
             return (self._likeliest(modes),)
         found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
         for many in self._stages[1:]:  # their likely processes are near those of one stage
-            one = FittedFamily.at(self._family(sheets.ready[0].grid.step, many), found[1].theta, -math.inf)
+            family = self._family(sheets.ready[0].grid.step, many)
+            one = replace(found[1], family=family, score=-math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
         return tuple(found[1 if self.bouts else 0 :])
 

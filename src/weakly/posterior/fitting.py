@@ -3,10 +3,11 @@ r"""The process of events from the answers of many recordings of one class: gaps
 Gaps are of one kind (*plain*) or of two (*bouts*, with 1, 3 or 8 stages; :mod:`.renewal`); each is a :class:`Family`
 of processes with a prior. The expected counts of the posterior (events by length, empty steps and starts by kind of
 gap: the E step of EM) give the exact gradient of the log-likelihood,
-:math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search finds the mode in a dozen passes
-(:func:`fit`). What is uncertain is then integrated over: nodes are drawn around the mode by a law of Student's and
-weighed by likelihood and prior (:func:`explore`), which also gives the evidence of each family; some of a family's
-nodes (:meth:`FittedFamily.strata`) stand for it in the end.
+:math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search finds a mode in a dozen passes
+(:func:`fit`). Without a law of lengths there may be two: a few long events, or bouts of short ones. What is uncertain is
+then integrated over: nodes are drawn around the modes by laws of Student's and weighed by likelihood and prior
+(:func:`explore`), which also gives the evidence of each family; some of a family's nodes (:meth:`FittedFamily.strata`)
+stand for it in the end.
 
 **Priors.** The logarithm of the (long) gap is wide around four middle lengths (half a typical segment), with a spread
 of 3; that of the short gap is around 1.5 mean lengths with a spread of 1.2; the share of short gaps is uniform; long
@@ -19,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ _FAR = 8.0  # no search beyond e^8 times the start
 _BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
 _FREE, _WIDER = 5, 1.2  # of the law that nodes are drawn from: degrees of freedom, and how much wider than the mode's
 _ROUNDS, _ENOUGH = 4, 0.3  # of nodes, and their effective share that is enough
+_BRIEF = 4.0  # how much shorter than usual are the short events that a search begins at
+_SAME, _FAINT = 0.25, 10.0  # modes are one if closer, in spreads; and left out if this much less likely (logarithm)
+_NONE_LEFT = 1e-4  # of the weight: nothing is drawn around such a mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,13 +210,17 @@ class Family:
             value += _normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
         return float(value)
 
-    def start(self, plain: Array | None = None) -> Array:
-        """Where the search begins: at a typical process, or, in bouts, near the mode of gaps of one kind."""
+    def starts(self, plain: Array | None = None) -> Array:
+        """Where searches begin: at a typical process, or, in bouts, near the mode of gaps of one kind; and at short
+        events if the law of lengths is left out."""
+        lengths = [self.middle, self.middle / _BRIEF] if self.lengths is None else [self.middle]
+        begin = np.array([[math.log(4 * self.middle), math.log(each), math.log(_SHAPE)] for each in lengths])
+        begin = begin if self.lengths is None else begin[:, :1]
         if plain is None:
-            law = [] if self.lengths is not None else [math.log(self.middle), math.log(_SHAPE)]
-            return np.array([math.log(4 * self.middle), *law])
-        short = math.log(_SHORT * self.mean_length(plain))
-        return np.array([max(plain[0], short), short, 0.0, *plain[1:]])
+            return begin
+        begin[0] = plain
+        short = [math.log(_SHORT * self.mean_length(each)) for each in begin]
+        return np.column_stack((np.maximum(begin[:, 0], short), short, np.zeros(len(begin)), begin[:, 1:]))
 
     def bounds(self, begin: Array) -> list[tuple[float, float]]:
         """Within which the search stays."""
@@ -243,11 +251,26 @@ def _log_slopes(up: Renewal, down: Renewal, n: int) -> tuple[Array, Array]:
     return (logs[0][0] - logs[1][0]) / (2 * _H), (logs[0][1] - logs[1][1]) / (2 * _H)
 
 
-def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> FittedFamily:
-    """The likeliest process."""
+def fit(sheets: Sheets, family: Family, starts: Array) -> FittedFamily:
+    """The likeliest process that searches find, with the other modes that matter. They begin at the first place, and at
+    the others if that leads to events longer than half a segment, or bouts of short ones taken for such."""
+    every = [_mode(sheets, family, starts[0])]
+    if family.mean_length(every[0].theta) > family.middle:
+        every += [_mode(sheets, family, start) for start in starts[1:]]
+    every.sort(key=lambda one: -one.score)
+    best, spreads = every[0], np.array([_SPREADS[name] for name in family.names])
+    kept = [best.theta]
+    for other in every[1:]:
+        away = min(float(np.abs((other.theta - each) / spreads).max()) for each in kept)
+        if away > _SAME and other.score > best.score - _FAINT:
+            kept.append(other.theta)
+    return replace(best, modes=np.array(sorted(kept, key=family.mean_length, reverse=True)))
+
+
+def _mode(sheets: Sheets, family: Family, begin: Array) -> FittedFamily:
+    """The mode that a search from here finds."""
     from scipy.optimize import minimize
 
-    begin = family.start() if start is None else start
     bounds = family.bounds(begin)
     scale = float(sheets.times.sum())
 
@@ -266,8 +289,8 @@ def fit(sheets: Sheets, family: Family, *, start: Array | None = None) -> Fitted
 @dataclass(frozen=True)
 class FittedFamily:
     """A family after the answers: the parameters of its likeliest process, and their log-likelihood with the logarithm
-    of the prior; nodes (the likeliest alone, before :func:`explore`), how likely each is, and the logarithm of the
-    family's evidence."""
+    of the prior; nodes (the likeliest alone, before :func:`explore`), how likely each is, the logarithm of the family's
+    evidence, and its modes, that of the longest events first."""
 
     family: Family
     theta: Array
@@ -275,11 +298,12 @@ class FittedFamily:
     nodes: Array
     weights: Array
     log_evidence: float
+    modes: Array
 
     @classmethod
     def at(cls, family: Family, theta: Array, score: float) -> FittedFamily:
         """The likeliest process, and no other."""
-        return cls(family, theta, score, theta[None], np.ones(1), score)
+        return cls(family, theta, score, theta[None], np.ones(1), score, theta[None])
 
     @property
     def log_likelihood(self) -> float:
@@ -313,23 +337,28 @@ class FittedFamily:
 def explore(
     sheets: Sheets, mode: FittedFamily, *, nodes: int, rng: np.random.Generator, near: FittedFamily | None = None
 ) -> FittedFamily:
-    """The posterior of a family by importance sampling from laws of Student's around its mode, with low-discrepancy
-    points; where few nodes carry the weight, the law is fitted to them and more are drawn. ``near``: a family with the
-    same parameters, whose nodes tell where to begin."""
+    """The posterior of a family by importance sampling from laws of Student's around its modes, with low-discrepancy
+    points; where few nodes carry the weight, the laws are fitted to them and more are drawn. ``near``: a family with
+    the same parameters, whose nodes tell where to begin."""
     from scipy.stats import chi2 as chi_squared
     from scipy.stats import multivariate_t, norm, qmc
 
     family, d = mode.family, len(mode.theta)
-    centre, cover = (mode.theta, _covariance(sheets, mode)) if near is None else _moments(near.nodes, near.weights)
+    if near is None:
+        around = [(theta, _covariance(sheets, family, theta)) for theta in mode.modes]
+    else:
+        around = _around(near.nodes, near.weights, near)
     laws: list[Any] = []
     thetas, values = np.empty((0, d)), np.empty(0)
     for _ in range(_ROUNDS):
-        laws.append(multivariate_t(centre, cover * _WIDER**2, df=_FREE, allow_singular=True))
-        points = np.clip(qmc.Sobol(d + 1, seed=rng).random(nodes), 1e-9, 1 - 1e-9)
-        scale = np.sqrt(_FREE / chi_squared.ppf(points[:, -1], _FREE))
-        drawn = centre + (norm.ppf(points[:, :-1]) * scale[:, None]) @ np.linalg.cholesky(cover).T * _WIDER
-        thetas = np.concatenate((thetas, drawn))
-        values = np.concatenate((values, np.nan_to_num([_score(sheets, family, each) for each in drawn], nan=-np.inf)))
+        for centre, cover in around:
+            laws.append(multivariate_t(centre, cover * _WIDER**2, df=_FREE, allow_singular=True))
+            points = np.clip(qmc.Sobol(d + 1, seed=rng).random(nodes), 1e-9, 1 - 1e-9)
+            scale = np.sqrt(_FREE / chi_squared.ppf(points[:, -1], _FREE))
+            drawn = centre + (norm.ppf(points[:, :-1]) * scale[:, None]) @ np.linalg.cholesky(cover).T * _WIDER
+            scores = [_score(sheets, family, each) for each in drawn]
+            thetas = np.concatenate((thetas, drawn))
+            values = np.concatenate((values, np.nan_to_num(scores, nan=-np.inf)))
         density = np.mean([each.pdf(thetas) for each in laws], axis=0)
         logs = values - np.log(np.maximum(density, 1e-300))
         weights = np.exp(logs - logs.max())
@@ -337,11 +366,21 @@ def explore(
         if 1 / float(share @ share) >= _ENOUGH * nodes:
             break
         flat = share**0.5  # broader than the weights: few of them carry all
-        centre, cover = _moments(thetas, flat / flat.sum())
+        around = _around(thetas, flat / flat.sum(), mode if near is None else near)
     best = int(values.argmax())
     theta, score = (thetas[best], values[best]) if values[best] > mode.score else (mode.theta, mode.score)
     log_evidence = float(logs.max() + math.log(weights.mean()))
-    return FittedFamily(family, theta, score, thetas[share > 0], share[share > 0], log_evidence)
+    return FittedFamily(family, theta, score, thetas[share > 0], share[share > 0], log_evidence, mode.modes)
+
+
+def _around(thetas: Array, weights: Array, fitted: FittedFamily) -> list[tuple[Array, Array]]:
+    """Mean and covariance of the nodes nearest to each mode."""
+    if len(fitted.modes) == 1:
+        return [_moments(thetas, weights)]
+    spreads = np.array([_SPREADS[name] for name in fitted.family.names])
+    away = (((thetas[:, None] - fitted.modes) / spreads) ** 2).sum(axis=2)
+    sums = [weights * (away.argmin(axis=1) == k) for k in range(len(fitted.modes))]
+    return [_moments(thetas, each / each.sum()) for each in sums if each.sum() > _NONE_LEFT]
 
 
 def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
@@ -359,9 +398,8 @@ def _score(sheets: Sheets, family: Family, theta: Array) -> float:
     return sheets.log_likelihood(family.renewal(theta)) + family.log_prior(theta)
 
 
-def _covariance(sheets: Sheets, mode: FittedFamily) -> Array:
-    """The inverse of the curvature at the mode; nothing is less certain than before the answers."""
-    family, theta = mode.family, mode.theta
+def _covariance(sheets: Sheets, family: Family, theta: Array) -> Array:
+    """The inverse of the curvature at a mode; nothing is less certain than before the answers."""
     rows = [
         (sheets.gradient(family, theta - move)[1] - sheets.gradient(family, theta + move)[1]) / 0.1
         for move in 0.05 * np.eye(len(theta))
