@@ -619,6 +619,21 @@ def test_calls_in_bouts():
     assert least < few < many < most
 
 
+def test_bouts_of_short_events_are_not_only_a_few_long_ones():
+    """Nothing given, long clips of one length: both readings fit, and the intervals hold the true one."""
+    rng = np.random.default_rng(2)
+    made = bouts(rng, n=24, length=60.0)
+    true = sum(map(len, made)), sum(np.ptp(e, axis=1).sum() for e in made)
+    result = wk.infer(answers(rng, made, widths=(10.0,), length=60.0, noise=0.03), rng=0, draws=100)
+    row, part = result.overall.iloc[0], result.parts["owl"]
+    assert row["n_events_ci"][0] <= true[0] <= row["n_events_ci"][1]
+    assert row["event_seconds_ci"][0] <= true[1] <= row["event_seconds_ci"][1]
+    assert not part.identified
+    assert part.mean_lengths[0] < 2.0 < 10.0 < part.mean_lengths[1]
+    assert part.bounds[0] < row["n_events_ci"][0]
+    assert part.bounds[1] > row["n_events_ci"][1]
+
+
 def test_told_that_events_do_not_bunch_the_check_speaks():
     rng = np.random.default_rng(11)
     said = answers(rng, bouts(rng, n=24, length=60.0), widths=(3.0,), length=60.0)

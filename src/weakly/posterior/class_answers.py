@@ -289,7 +289,9 @@ class ClassAnswers:
                 parts = np.array([part for _, _, part in each])
                 which = np.repeat(np.arange(len(each)), split(draws, parts))
                 for total, more in zip(sums[1, :, f], sums[0, :, f]):
-                    means = np.bincount(which, total, len(each)) / np.maximum(np.bincount(which, minlength=len(each)), 1)
+                    means = np.bincount(which, total, len(each)) / np.maximum(
+                        np.bincount(which, minlength=len(each)), 1
+                    )
                     more *= (means / means[int(parts.argmax())])[which]
         return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), dict(zip(WORDS, sums.sum(axis=0)))
 

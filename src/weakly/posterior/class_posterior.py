@@ -151,8 +151,23 @@ class ClassPosterior:
     def bounds(self) -> tuple[float, float]:
         """The least and the most events that the answers allow, if there were no slips, whatever the gaps: an event
         satisfies few segments that do not overlap, and events of the mean length may fill all present ones and, with
-        what the rule does not notice, the ends of the others."""
-        length, least, most = self.renewal.lengths.mean, 0.0, 0.0
+        what the rule does not notice, the ends of the others. A mean length that was estimated is taken at the end of
+        its interval: the longest for the least, the shortest for the most."""
+        shortest, longest = self.mean_lengths
+        return self._bounds(longest)[0], self._bounds(shortest)[1]
+
+    @cached_property
+    def mean_lengths(self) -> tuple[float, float]:
+        """The ends of the interval of the mean event length; both are the mean where the law was given."""
+        if self.law_given:
+            return (self.renewal.lengths.mean,) * 2
+        kept = [each for each, is_kept in zip(self.families, self.kept) if is_kept]
+        low, _, high = np.transpose([each.quantiles(lambda process: process.lengths.mean) for each in kept])
+        return float(low.min()), float(high.max())
+
+    def _bounds(self, length: float) -> tuple[float, float]:
+        """The least and the most events of this length."""
+        least, most = 0.0, 0.0
         somebody = next(iter(self.annotator.values())) if isinstance(self.annotator, Mapping) else self.annotator
         rules, needs = [part.rule for part in AnswerModels.of(annotator=somebody).parts(1)], {}
         for one in self.recordings:
