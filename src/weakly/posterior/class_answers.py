@@ -41,8 +41,15 @@ from ..model.lengths import Lengths
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import (
-    WORDS, ClassPosterior, RecordingPosterior, envelope, kept_of, shares_of, split, strata_of,
-)  # fmt: skip
+    WORDS,
+    ClassPosterior,
+    RecordingPosterior,
+    envelope,
+    kept_of,
+    shares_of,
+    split,
+    strata_of,
+)
 from .detector import Calibration, calibrate
 from .fitting import AnswerPattern, Family, FittedFamily, Sheets
 from .renewal import Array, Renewal, Uncertain
@@ -289,9 +296,8 @@ class ClassAnswers:
                 parts = np.array([part for _, _, part in each])
                 which = np.repeat(np.arange(len(each)), split(draws, parts))
                 for total, more in zip(sums[1, :, f], sums[0, :, f]):
-                    means = np.bincount(which, total, len(each)) / np.maximum(
-                        np.bincount(which, minlength=len(each)), 1
-                    )
+                    counts = np.maximum(np.bincount(which, minlength=len(each)), 1)
+                    means = np.bincount(which, total, len(each)) / counts
                     more *= (means / means[int(parts.argmax())])[which]
         return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), dict(zip(WORDS, sums.sum(axis=0)))
 

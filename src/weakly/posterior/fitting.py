@@ -4,8 +4,8 @@ Gaps are of one kind (*plain*) or of two (*bouts*, with 1, 3 or 8 stages; :mod:`
 of processes with a prior. The expected counts of the posterior (events by length, empty steps and starts by kind of
 gap: the E step of EM) give the exact gradient of the log-likelihood,
 :math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search finds a mode in a dozen passes
-(:func:`fit`). Without a law of lengths there may be two: a few long events, or bouts of short ones. What is uncertain is
-then integrated over: nodes are drawn around the modes by laws of Student's and weighed by likelihood and prior
+(:func:`fit`). Without a law of lengths there may be two: a few long events, or bouts of short ones. What is uncertain
+is then integrated over: nodes are drawn around the modes by laws of Student's and weighed by likelihood and prior
 (:func:`explore`), which also gives the evidence of each family; some of a family's nodes (:meth:`FittedFamily.strata`)
 stand for it in the end.
 
