@@ -68,7 +68,9 @@ def test_event_fractions_are_those_of_the_definition():
 
 def test_quality_is_that_of_the_definition():
     strong, answers = data_set(2, recordings=12)
-    table = quality(pair(strong, answers), unlisted="unknown").table.set_index("label")
+    pairing = pair(strong, answers)
+    observed = {label: pairing.observed(label, unlisted="unknown") for label in pairing.labels}
+    table = quality(pairing, observed, unlisted="unknown").table.set_index("label")
     right = wrong = tp = said = truth = 0.0
     events = strong.to_frame()
     found, total, phantom, missed = 0, 0, 0, 0

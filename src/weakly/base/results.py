@@ -59,7 +59,7 @@ def to_jsonable(value: Any) -> Any:
 def to_json(value: Any) -> str:
     """The value as one JSON document."""
     text = json.dumps(to_jsonable(value), indent=2, allow_nan=False, ensure_ascii=False)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
 
 
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
@@ -272,12 +272,12 @@ class Condition:
         if isinstance(given, Mapping):
             given = [f"{word}{senses.get(word, '=')}{value}" for word, value in given.items()]
         conditions = []
-        for part in given.split(",") if isinstance(given, str) else given or ():
-            each = part if isinstance(part, Condition) else cls.parse(part, called="target")
+        for text in given.split(",") if isinstance(given, str) else given or ():
+            each = text if isinstance(text, Condition) else cls.parse(text, called="target")
             sense = senses[choice("target", each.word, tuple(senses))]
             if each.label is not None or each.sense not in (sense, sense[0], "=="):
                 words = {"<=": "at most (<=)", ">=": "at least (>=)"}[sense]
-                raise InvalidInput(f"target {each.word} must be {words} a number, got {str(part).strip()!r}")
+                raise InvalidInput(f"target {each.word} must be {words} a number, got {str(text).strip()!r}")
             symbol = each.word if each.word in SYMBOLS else "wrong_time"  # any other number is at least 0
             value = float(check(symbol, each.value, called=f"target {each.word}"))
             conditions.append(cls(each.word, sense, value))

@@ -212,19 +212,19 @@ def _sum_up(bucket: Any, cut: Any, w: float, raw: Any, base: Any) -> None:
     per_w = 1.0 / w
     absent = count - cover * per_w - more
     per_count = 1.0 / count if count > 0 else 0.0
-    count, cover, missing, more, found = 0.0, 0.0, 0.0, 0.0, 0.0
+    count, cover, missing, more, n_found = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n_criteria - 1, -1, -1):
         count += bucket[i + 1, COUNT]
         cover += bucket[i + 1, COVER]
         missing += cut[i + 1, MISSING]
         more += cut[i + 1, MORE]
-        found += bucket[i + 1, FOUND]
+        n_found += bucket[i + 1, FOUND]
         fit = absent + 2 * (cover * per_w + more) - count
         raw[i, col.TP] = cover
         raw[i, col.FP] = count * w - missing - cover
         raw[i, col.FP_OUTSIDE] = 0.0
         raw[i, col.N_PRESENT] = count
-        raw[i, col.N_FOUND] = found
+        raw[i, col.N_FOUND] = n_found
         raw[i, col.MEAN] = fit * per_count
         raw[i, col.FIT] = fit
     bucket[:, :] = 0.0

@@ -144,7 +144,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
     n = 1 if is_one else len(here) + 1
     widths = np.asarray(lengths, dtype=np.float64)
     empty = Tally.empty(widths, who.labels)
-    sums = tuple(np.zeros((n, *part.shape)) for part in empty.parts)
+    sums = tuple(np.zeros((n, *arrays.shape)) for arrays in empty.parts)
     blocks = units.cuts(events=4096, units=max(8, 2048 // len(who)))
     if who.criteria is not None and how.hop is None and how.phase is not None:
         among, place = who.sorted
@@ -160,7 +160,7 @@ def score_units(units: ClassRecordings, lengths: Any, who: AnswerModels, how: Pl
             for k, width in enumerate(widths.tolist()):
                 raw, base = measure(block, width, who, how)
                 _accumulate(raw, base, group[first:last], units.owner[first:last], k, sums)
-    tallies = [Tally(widths, who.labels, *(part[i] for part in sums)) for i in range(n)]
+    tallies = [Tally(widths, who.labels, *(arrays[i] for arrays in sums)) for i in range(n)]
     pooled = replace(tallies[-1], n_classes=len(units.labels))
     return ClassTallies({units.labels[i]: tally for i, tally in zip(here, tallies)}, pooled)
 

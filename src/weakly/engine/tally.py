@@ -52,10 +52,10 @@ def accumulate(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, ba
         for k, value in enumerate((time, event_time, n_events, overlap, meeting)):  # in the order of _BASE_PRODUCTS
             base_products[k] += value * value
         for c in range(raw.shape[1]):
-            tp, said = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_OUTSIDE]
-            found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
+            tp, positive = raw[r, c, TP], raw[r, c, TP] + raw[r, c, FP] + raw[r, c, FP_OUTSIDE]
+            n_found, mean = raw[r, c, N_FOUND], raw[r, c, MEAN]
             right = tp + overlap - base[r, EVENT_TIME_SEEN] - raw[r, c, FP]
-            wrong = said + event_time - 2 * tp
+            wrong = positive + event_time - 2 * tp
             for k in range(raw.shape[2]):
                 sums[c, k] += raw[r, c, k]
             products[c, 0] += mean * mean  # in the order of _PRODUCTS
@@ -65,11 +65,11 @@ def accumulate(raw: Any, base: Any, sums: Any, products: Any, base_sums: Any, ba
             products[c, 4] += wrong * wrong
             products[c, 5] += wrong * time
             products[c, 6] += tp * tp
-            products[c, 7] += said * said
-            products[c, 8] += tp * said
+            products[c, 7] += positive * positive
+            products[c, 8] += tp * positive
             products[c, 9] += tp * event_time
-            products[c, 10] += found * found
-            products[c, 11] += found * n_events
+            products[c, 10] += n_found * n_found
+            products[c, 11] += n_found * n_events
 
 
 @dataclass(frozen=True)

@@ -173,13 +173,13 @@ def _least_votes(low: int, high: int, cells: int, first: int, last: int, k: int,
     """The fewest present windows among low to high that make some cell present; 0 if they are too few for any."""
     if low >= first + k - 1 and high <= last - k + 1:  # away from the ends all cells need the same
         return needed[k] if min(k, high - low + 1) >= needed[k] else 0
-    found = 0
+    least = 0
     for i in range(low, min(cells, high + k)):
         covering = min(last, i) - max(first, i - k + 1) + 1
         mine = min(high, i) - max(low, i - k + 1) + 1
-        if mine >= needed[covering] and (found == 0 or needed[covering] < found):
-            found = needed[covering]
-    return found
+        if mine >= needed[covering] and (least == 0 or needed[covering] < least):
+            least = needed[covering]
+    return least
 
 
 @kernel
@@ -217,7 +217,7 @@ def _at(
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
     met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
-    event_time, found = 0.0, 0.0
+    event_time, n_found = 0.0, 0.0
     near, far, top = 0, cells - 1, last  # the cells and the last window that can be present, or meet an event
     if low == 0.0 and not smooth:
         near, far, top = cells, -1, -1
@@ -244,12 +244,12 @@ def _at(
                     best[j] = max(best[j], min(1.0, (min(b, left + w) - max(a, left)) / d))
             if not smooth and j1 >= j0:
                 votes = _least_votes(j0, j1, cells, first, last, k, needed)
-                found += tails[votes, min(j1 - j0 + 1, tails.shape[1] - 1)] if votes > 0 else 0.0
+                n_found += tails[votes, min(j1 - j0 + 1, tails.shape[1] - 1)] if votes > 0 else 0.0
     if smooth:
         for e in range(events.shape[0]):
             a, b = events[e, 0], events[e, 1]
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
-            found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
+            n_found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
     present = 0.0
     quiet = 0.0
     if smooth:
@@ -294,7 +294,7 @@ def _at(
         else:
             elsewhere += p * width
     mean = fit / n_overlap if n_overlap > 0 else 0.0
-    for column, value in enumerate((tp, fp, elsewhere, present, found, mean, fit)):  # in the order of SCORES
+    for column, value in enumerate((tp, fp, elsewhere, present, n_found, mean, fit)):  # in the order of SCORES
         raw[column] += weight * value
     count = float(events.shape[0])
     for column, value in enumerate((1.0, length, event_time, count, overlap, covered, n_overlap)):  # of EXPOSURE

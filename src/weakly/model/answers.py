@@ -100,9 +100,9 @@ class RowTable(ABC):
         answers = "present" in frame
         colours = dict(zip(self.labels, cycle(plot.COLOURS)))
         rows = {}
-        for key, part in islice(frame.groupby(["recording", *(["label"] if answers else [])], sort=False), most):
-            tints = np.where(part["present"] == 1, plot.PRESENT, plot.ABSENT) if answers else part["label"].map(colours)
-            rows[", ".join(map(str, key))] = part[["onset", "offset"]].to_numpy(np.float64), list(tints)
+        for key, own in islice(frame.groupby(["recording", *(["label"] if answers else [])], sort=False), most):
+            tints = np.where(own["present"] == 1, plot.PRESENT, plot.ABSENT) if answers else own["label"].map(colours)
+            rows[", ".join(map(str, key))] = own[["onset", "offset"]].to_numpy(np.float64), list(tints)
         ax = plot.timeline(rows, recording_length=float(frame["offset"].max()) if rows else 1.0, ax=ax)
         named = {"present": plot.PRESENT, "absent": plot.ABSENT} if answers else dict(islice(colours.items(), 7))
         if rows:

@@ -171,5 +171,5 @@ class LawTable:
         rest = ((h - start) / 2)[..., None]
         last = start[..., None] + rest * (1 + nodes)
         tail = rest * weights * function(last)
-        sums = [np.concatenate(([0.0], np.cumsum(part.sum(axis=1)))) for part in (terms, terms * at)]
+        sums = [np.concatenate(([0.0], np.cumsum(values.sum(axis=1)))) for values in (terms, terms * at)]
         return sums[0][panel] + tail.sum(axis=-1), sums[1][panel] + (tail * last).sum(axis=-1)

@@ -36,12 +36,12 @@ def _order(values: Any) -> Any:
 @kernel
 def _power(x: float, n: int) -> float:
     """x to the n-th, n whole and not negative: by products, so that Python gives the same bits."""
-    found = 1.0
+    product = 1.0
     while n > 0:
         if n % 2 == 1:
-            found *= x
+            product *= x
         n, x = n // 2, x * x
-    return found
+    return product
 
 
 @kernel
@@ -122,15 +122,15 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
 @kernel
 def found_each(own: Any, best: Any, count: Any, chances: Any) -> Any:
     """:func:`found` for each row, where one present label is enough."""
-    out, one = np.empty(own.shape[0]), np.empty(own.shape[1], np.int64)
-    one[:] = 1
+    out, ones = np.empty(own.shape[0]), np.empty(own.shape[1], np.int64)
+    ones[:] = 1
     for e in range(own.shape[0]):
         same = e > 0  # as the row before, which is common where one criterion is met or not
         for k in range(own.shape[1]):
             same = (
                 same and own[e, k] == own[e - 1, k] and best[e, k] == best[e - 1, k] and count[e, k] == count[e - 1, k]
             )
-        out[e] = out[e - 1] if same else found(own[e], best[e], count[e], chances, one)
+        out[e] = out[e - 1] if same else found(own[e], best[e], count[e], chances, ones)
     return out
 
 
@@ -256,8 +256,8 @@ def found_at_random(events: Any, w: float, bounds: Any, owner: Any, pieces: Any,
     (every, first), (edges, table, chances, nodes, weights) = pieces, law
     out = np.zeros(events.shape[0])
     here, left, right = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    own, best, one = np.zeros(3), np.zeros(3), np.empty(3, np.int64)
-    one[:] = 1
+    own, best, ones = np.zeros(3), np.zeros(3), np.empty(3, np.int64)
+    ones[:] = 1
     for e in range(events.shape[0]):
         a, b, rows = events[e, 0], events[e, 1], every[first[owner[e]] : first[owner[e] + 1]]
         cuts = _cuts(a, b, w, bounds[e], rows, edges)
@@ -290,7 +290,7 @@ def found_at_random(events: Any, w: float, bounds: Any, owner: Any, pieces: Any,
                         some = here[p, 2] > 0.0
                         own[p] = value(here[p, 0], edges, table) if some else 0.0
                         best[p] = value(here[p, 1], edges, table) if some else 0.0
-                    out[e] += span / w * weights[q] * found(own, best, here[:, 2], chances, one)
+                    out[e] += span / w * weights[q] * found(own, best, here[:, 2], chances, ones)
     return out
 
 
@@ -391,8 +391,8 @@ def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floa
     whole = np.floor(np.maximum(0.0, span((g0 + g1) / 2)))
 
     def answered(at: Floats) -> Floats:
-        part = np.clip(span(at) - whole, 0.0, 1.0)
-        return np.asarray(1 - (1 - p) ** whole * (1 - part * p))
+        rest = np.clip(span(at) - whole, 0.0, 1.0)
+        return np.asarray(1 - (1 - p) ** whole * (1 - rest * p))
 
     f0, f1 = answered(g0), answered(g1)
     slope = np.divide(f1 - f0, g1 - g0, out=np.zeros_like(g0), where=g1 > g0)

@@ -476,7 +476,7 @@ def window_times(
         y = np.maximum(y, 0.0)
         return np.floor(y / hop) * hop**2 / 2 + np.mod(y, hop) ** 2 / 2
 
-    found = reach / hop
+    chance = reach / hop
     fp = 2 / hop * (ramp(beyond) - ramp(beyond - reach))
-    fn = 2 / hop * (ramp(reach - beyond) - ramp(-beyond)) + (1 - found) * d
-    return found, fp, fn, 2 / hop * (saw(beyond) - saw(beyond - reach))
+    fn = 2 / hop * (ramp(reach - beyond) - ramp(-beyond)) + (1 - chance) * d
+    return chance, fp, fn, 2 / hop * (saw(beyond) - saw(beyond - reach))

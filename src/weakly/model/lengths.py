@@ -278,8 +278,8 @@ class Lengths:
         rest = np.sum(self._density(nodes) * half * _WEIGHTS * function(nodes), axis=-1)
         flat = ~np.isnan(self._edges[1][panel])
         if flat.any():  # a panel too narrow for its density: the law's own mass up to the limit
-            part = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self._below)
-            rest = np.where(flat, part * function(clipped), rest)
+            mass_below = (self.frozen.cdf(clipped) - self.frozen.cdf(edges[panel])) / (1 - self._below)
+            rest = np.where(flat, mass_below * function(clipped), rest)
         return np.asarray(whole[panel] + rest, dtype=np.float64)
 
     def partial_moments(self, limit: ArrayLike) -> tuple[Floats, Floats, Floats]:

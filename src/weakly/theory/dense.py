@@ -382,8 +382,8 @@ class _Kernel:
         # Both edges: the second clump's share beyond x, with weights 1 and y, integrated from the right end.
         y = w - x
         rising = right * np.exp(self.rate * y)
-        zero, one = (self._beyond(values, half) for values in (rising, rising * y))
-        inner = (1 - 2 * x / w) * zero - 2 / w * one
+        total_beyond, first_moment = (self._beyond(values, half) for values in (rising, rising * y))
+        inner = (1 - 2 * x / w) * total_beyond - 2 / w * first_moment
         both = np.sum(weights * left * np.exp(self.rate * x) * inner, axis=(1, 2))
         rate = self.rate[:, 0, 0]
         return cut + rate**2 * np.exp(-rate * (w + self.d)) * both - self._around(s)

@@ -24,6 +24,7 @@ from .observations import Examined
 
 _SEGMENT = ["recording", "onset", "offset", "label"]
 _TINY = 1e-10
+_STEPS, _TOLERANCE = 100, 1e-5  # of the fit: the most steps, and how much the evidence bound per answer must rise
 
 #: For every annotator the recordings that they looked at, and the stretches of each (None: the whole of it).
 Worked = dict[str, dict[str, Floats | None]]
@@ -123,7 +124,7 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
     ways: dict[str, Worked] = {"all": {name: dict.fromkeys(map(str, events.recordings.index)) for name in people}}
     if told is None:
         parts = whole.groupby(whole["annotator"].astype(str))["recording"]
-        ways["marked"] = {str(name): dict.fromkeys(part.unique()) for name, part in parts}
+        ways["marked"] = {str(name): dict.fromkeys(rows.unique()) for name, rows in parts}
         sets = [set(names) for names in ways["marked"].values()]
         shared = any(2 * len(a & b) >= max(1, min(len(a), len(b))) for a, b in combinations(sets, 2))
         assumed = "all" if shared else "marked"
@@ -133,8 +134,8 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
         if more:
             raise InvalidInput(f"examined names a recording of unknown length that is not in the events: {more[0]!r}")
     labels, pairs = [], []
-    for name, part in frame.groupby("label"):
-        units = {way: _instants(part, worked, extents) for way, worked in ways.items()}
+    for name, rows in frame.groupby("label"):
+        units = {way: _instants(rows, worked, extents) for way, worked in ways.items()}
         row = {"label": name, **_of_units(units[assumed], unit="seconds")}
         if told is None:
             row |= {f"alpha_if_{way}": _of_units(units[way], unit="seconds")["alpha"] for way in ways}
@@ -157,11 +158,11 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     """
     labels, pairs = [], []
     frame = _of_several(answers, "agreement", label)
-    for name, part in frame.groupby("label"):
-        unit: Any = part.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
-        codes, names = pd.factorize(part["annotator"])
+    for name, rows in frame.groupby("label"):
+        unit: Any = rows.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
+        codes, names = pd.factorize(rows["annotator"])
         who = np.asarray(codes, dtype=np.int64)
-        units = _Units(np.ones(int(unit.max()) + 1), unit, who, list(names), part["present"].to_numpy())
+        units = _Units(np.ones(int(unit.max()) + 1), unit, who, list(names), rows["present"].to_numpy())
         labels.append({"label": name, **_of_units(units, unit="clips")})
         if len(names) <= 50:  # crowds: thousands of pairs that share few clips tell nothing
             pairs += [{"label": name, **row} for row in _of_pairs(units)]
@@ -271,13 +272,12 @@ class DawidSkene:
     iterations: dict[str, int]
 
 
-def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float = 1e-5) -> DawidSkene:
+def dawid_skene(answers: Answers) -> DawidSkene:
     """The most likely labels if every annotator has their own rates of error, by expectation and maximisation.
 
     Parameters
     ----------
     answers : several annotators' answers about the same segments; each class is fitted by itself.
-    max_iterations, tolerance : stop after so many steps, or when the evidence bound per answer rises by less.
 
     Notes
     -----
@@ -294,12 +294,12 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
     labels, annotators = [], []
     prevalence: dict[str, float] = {}
     iterations: dict[str, int] = {}
-    for name, part in frame.groupby("label"):
-        groups = part.groupby(_SEGMENT, dropna=False, sort=False)
-        worker, who = pd.factorize(part["annotator"])
+    for name, own in frame.groupby("label"):
+        groups = own.groupby(_SEGMENT, dropna=False, sort=False)
+        worker, who = pd.factorize(own["annotator"])
         task: Any = groups.ngroup().to_numpy()
-        said = part["present"].to_numpy().astype(np.int64)
-        fit = _expectation_maximisation(task, np.asarray(worker), said, max_iterations, tolerance)
+        present = own["present"].to_numpy().astype(np.int64)
+        fit = _expectation_maximisation(task, np.asarray(worker), present)
         probability, errors, prior, steps = fit
         rows = groups.size().reset_index(name="n_answers")
         labels.append(rows.assign(probability=probability, present=(probability > 0.5).astype(np.float64)))
@@ -310,7 +310,7 @@ def dawid_skene(answers: Answers, *, max_iterations: int = 100, tolerance: float
     return DawidSkene(whole, people, prevalence, iterations)
 
 
-def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
+def votes_needed(fitted: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
     """How right labels become with more votes per segment: one row per class and number of votes.
 
     ``majority_accuracy``: most votes win, a tie is a coin; ``weighted_accuracy``: votes weigh as the fitted rates say;
@@ -324,19 +324,19 @@ def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan,
     """
     rng = np.random.default_rng(0)
     rows = []
-    for name, part in found.annotators.groupby("label", sort=False):
-        weight = part["n_answers"].to_numpy(np.float64)
-        present = found.prevalence[str(name)]
+    for name, people in fitted.annotators.groupby("label", sort=False):
+        weight = people["n_answers"].to_numpy(np.float64)
+        present = fitted.prevalence[str(name)]
         truth = rng.random(draws) < present
-        who = rng.choice(len(part), size=(draws, most), p=weight / weight.sum())
+        who = rng.choice(len(people), size=(draws, most), p=weight / weight.sum())
         # A rate of exactly 0 or 1 comes from few answers; half an answer is held back.
-        hit, right = ((part[c].to_numpy() * weight + 0.5) / (weight + 1) for c in ("sensitivity", "specificity"))
-        said = rng.random((draws, most)) < np.where(truth[:, None], hit[who], 1 - right[who])
-        odds = np.where(said, np.log(hit / (1 - right))[who], np.log((1 - hit) / right)[who])
+        hit, right = ((people[c].to_numpy() * weight + 0.5) / (weight + 1) for c in ("sensitivity", "specificity"))
+        present_votes = rng.random((draws, most)) < np.where(truth[:, None], hit[who], 1 - right[who])
+        odds = np.where(present_votes, np.log(hit / (1 - right))[who], np.log((1 - hit) / right)[who])
         prior = math.log(max(present, _TINY) / max(1 - present, _TINY))
         before = math.nan
         for votes in range(1, most + 1):
-            lead = np.sign(said[:, :votes].sum(axis=1) - votes / 2) * np.where(truth, 1, -1)
+            lead = np.sign(present_votes[:, :votes].sum(axis=1) - votes / 2) * np.where(truth, 1, -1)
             weighted = float(((prior + odds[:, :votes].sum(axis=1) > 0) == truth).mean())
             gain = weighted - before
             cost = seconds / gain if gain > 0 else math.nan
@@ -346,9 +346,7 @@ def votes_needed(found: DawidSkene, *, most: int = 7, seconds: float = math.nan,
     return pd.DataFrame(rows, columns=columns)
 
 
-def _expectation_maximisation(
-    task: Ints, worker: Ints, said: Ints, most: int, tolerance: float
-) -> tuple[Floats, Floats, Floats, int]:
+def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Floats, Floats, Floats, int]:
     """How likely each task is present, the rates of error (annotator, said, true), the prior, and the steps taken."""
     from scipy.special import entr, expit
 
@@ -363,14 +361,14 @@ def _expectation_maximisation(
         sums: Floats = np.stack((counts - yes, yes), axis=-1, dtype=np.float64)
         # An answer that an annotator never gave stays impossible for them; the rest is kept off zero.
         errors = np.where(observed, np.maximum(sums.reshape(n_workers, 2, 2), _TINY), 0.0)
-        found: Floats = errors / errors.sum(axis=1, keepdims=True)
-        return sums, found
+        rates: Floats = errors / errors.sum(axis=1, keepdims=True)
+        return sums, rates
 
     present = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
     _, errors = maximise(present)
     prior = np.array([1 - present.mean(), present.mean()])
     bound, steps = -math.inf, 0
-    while steps < most:
+    while steps < _STEPS:
         steps += 1
         log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)
         odds = np.bincount(task, weights=(log[:, 1] - log[:, 0])[cell], minlength=n_tasks)
@@ -381,7 +379,7 @@ def _expectation_maximisation(
         log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2) + np.log(np.maximum(prior, _TINY))
         entropy = float((entr(present) + entr(1 - present)).sum())
         new = (float((sums * log).sum()) + entropy) / len(task)
-        if new - bound < tolerance:
+        if new - bound < _TOLERANCE:
             break
         bound = new
     return present, errors, prior, steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: The columns of the table of criteria.
+CRITERIA = (
+    *("label", "annotator", "method", "scale", *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high"))),
+    *("n", "aic", "design_effect", "identifiable", "identified", "reason"),
+)
 _SPENT = ("seconds_per_query", "query_cost_share", "idle_share")
 _SHOWN = 200  # rows of a table on a page
 _EXAMPLES = 10  # of labels that are wrong
@@ -54,19 +59,19 @@ class Audit(Result):
     """
 
     settings: dict[str, Any]
-    notes: tuple[str, ...]
-    criteria: pd.DataFrame
-    estimates: dict[tuple[str, str], CriterionEstimate]
-    curves: pd.DataFrame
-    rules: pd.DataFrame
-    quality: Quality | None
-    ceiling: Ceiling | None
-    agreement: Agreement | None
-    annotation_agreement: Agreement | None
-    aggregated: DawidSkene | None
-    votes: pd.DataFrame | None
-    effort: Effort | None
-    strong: pd.DataFrame | None
+    notes: tuple[str, ...] = ()
+    criteria: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(CRITERIA)))
+    estimates: dict[tuple[str, str], CriterionEstimate] = field(default_factory=dict)
+    curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["label", "scale"]))
+    rules: pd.DataFrame = field(default_factory=pd.DataFrame)
+    quality: Quality | None = None
+    ceiling: Ceiling | None = None
+    agreement: Agreement | None = None
+    annotation_agreement: Agreement | None = None
+    aggregated: DawidSkene | None = None
+    votes: pd.DataFrame | None = None
+    effort: Effort | None = None
+    strong: pd.DataFrame | None = None
     fit: LackOfFit | None = None
     detectors: pd.DataFrame | None = None
 
@@ -314,11 +319,11 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
         spread = np.abs(none[["present_low", "present_high"]].to_numpy().T - middle)
         name = "no event in the segment"
         ax.errorbar([0.0], middle, yerr=spread, fmt="s", color=plot.COLOURS[1], capsize=3, label=name)
-    one = audit.estimates.get((label, ""))
-    if scale == "event_fraction" and one is not None and one.identifiable and one.scale == "event":
+    estimate = audit.estimates.get((label, ""))
+    if scale == "event_fraction" and estimate is not None and estimate.identifiable and estimate.scale == "event":
         h = np.linspace(1e-3, float(met["high"].max()), 300)
-        name = f"law of criteria, mean {one.presence_criterion:.2f}"
-        ax.plot(h, one.annotator.probability(h), "--", color=plot.COLOURS[2], label=name)
+        name = f"law of criteria, mean {estimate.presence_criterion:.2f}"
+        ax.plot(h, estimate.annotator.probability(h), "--", color=plot.COLOURS[2], label=name)
     best = "" if len(audit.rules) == 0 or elsewhere(audit) is None else str(audit.rules["rule"].iloc[0])
     kind, _, limit = best.partition(":")
     if limit and "|" not in limit and {"seconds": "event_seconds", "coverage": "coverage"}.get(kind) == scale:

@@ -21,7 +21,6 @@ from ...model.intervals import EventArrays, Floats
 from ...posterior import law
 from ...posterior.criterion import (
     METHODS,
-    NUMBERS,
     ONLY_PRESENT,
     CriterionEstimate,
     codes_of,
@@ -29,17 +28,13 @@ from ...posterior.criterion import (
     unknown,
 )
 from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, votes_needed
-from .audit_result import Audit
+from .audit_result import CRITERIA, Audit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair, where
 from .quality import ceiling, quality
 from .responses import detection_curves, effort, lack_of_fit, likely_rules
 
 _OWN = 100  # answers about events from which an annotator or a class is fitted alone, and not drawn to the others
 _FEW = 10  # annotators below which they are taken as they are, not as a sample of many
-_COLUMNS = (
-    *("label", "annotator", "method", "scale", *(f"{name}{end}" for name in NUMBERS for end in ("", "_low", "_high"))),
-    *("n", "aic", "design_effect", "identifiable", "identified", "reason"),
-)
 
 
 def audit(
@@ -114,17 +109,10 @@ def audit(
         if kept is None:
             raise InvalidInput(f"where: no row has {value!r} in a column {column!r}")
         truth, said = (truth, kept) if held else (kept, said)
-    told: dict[str, Any] = {
-        "label": label,
-        "unlisted": unlisted,
-        "examined": "not told" if looked is None else "as told",
-    }
-    told |= {"recording_length": recording_length, "resolutions": widths, "where": dict(where or {})}
-    parts: dict[str, Any] = {
-        **{"settings": told, "notes": (), "estimates": {}, "rules": pd.DataFrame()},
-        **{"criteria": pd.DataFrame(columns=list(_COLUMNS)), "curves": pd.DataFrame(columns=["label", "scale"])},
-        **dict.fromkeys(("quality", "ceiling", "strong", "fit")),
-    }
+    told: dict[str, Any] = {"label": label, "unlisted": unlisted}
+    told |= {"examined": "not told" if looked is None else "as told", "recording_length": recording_length}
+    told |= {"resolutions": widths, "where": dict(where or {})}
+    parts: dict[str, Any] = {"settings": told}
     if truth is not None:
         parts["strong"] = summary(truth, labels=truth.select(label).labels)  # refuses a class that is not there
         marked = truth.recordings.index.isin(set(truth.to_frame()["recording"]))
@@ -132,36 +120,38 @@ def audit(
     if truth is not None and said is not None:
         both = pair(truth, said, recording_length=recording_length, examined=looked)
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
-        if parts["fit"] is not None and not parts["fit"].is_good:
-            warnings.warn(parts["fit"].sentence, AssumptionWarning, stacklevel=2)
+        fit = parts.get("fit")
+        if fit is not None and not fit.is_good:
+            warnings.warn(fit.sentence, AssumptionWarning, stacklevel=2)
     if scores is not None:
         how = {"event_length": truth, "label": label, "recording_length": recording_length}
         parts["detectors"] = _detectors(scores, said, rng, unlisted=unlisted or "unknown", **how)
-    parts |= _crowd(None if said is None else said.select(label), recording_length, looked, unlisted)
+    if said is not None:
+        parts |= _crowd(said.select(label), recording_length, looked, unlisted)
     return Audit(**parts, annotation_agreement=_agreement_in_time(truth, label, looked))
 
 
-def _detectors(scores: Mapping[str, pd.DataFrame], said: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
+def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
     """How well each detector explains the answers, by class."""
     from ...posterior.detector import compare_detectors, frames_by_class, matched_frames
     from ..infer.estimation import infer
 
-    if said is None:
+    if given is None:
         raise InvalidInput("scores need weak labels or answers: detectors are compared by how well they explain them")
     if not scores:
         raise InvalidInput("scores must name one detector or more, got none")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # what answers do not tell of events is no matter here
-        found = infer(said, draws=10, rng=rng, **how)
+        inference = infer(given, draws=10, rng=rng, **how)
     rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
-    for name, part in found.parts.items():
-        recordings = [one.recording for one in part.recordings]
+    for name, posterior in inference.parts.items():
+        recordings = [recording.recording for recording in posterior.recordings]
         mine = {who: table.get(name, table.get(None)) for who, table in tables.items()}
         missing = [who for who, frames in mine.items() if frames is None]
         if missing:
             raise InvalidInput(f"scores of {missing[0]}: there are none of {name!r}")
         frames = {who: matched_frames(each, recordings) for who, each in mine.items() if each is not None}
-        rows += compare_detectors(part, frames, rng=rng)
+        rows += compare_detectors(posterior, frames, rng=rng)
     return pd.DataFrame(rows)
 
 
@@ -227,7 +217,7 @@ def _paired_parts(
         parts["fit"] = lack_of_fit(both, observed, rng=0)
     parts["settings"]["n_paired"] = len(both.strong.recordings)
     parts["settings"]["n_orphans"] = sum(both.orphans.get(name, 0) for name in scored)
-    parts["quality"] = quality(both, unlisted=assumed, labels=scored, observed=observed)
+    parts["quality"] = quality(both, observed, unlisted=assumed)
     truth = {name: both.timelines(name) for name in scored}
     marks = {name: _marks(observed[name], truth[name].lengths) for name in scored}
     tolerance = {"collar": collar, "share_of_length": share_of_length}
@@ -255,23 +245,23 @@ def _criteria(
     drawn = {} if refused or len(observed) < 2 else _drawn(together, "label", whole[0])
     fits: list[tuple[str, str, CriterionEstimate]] = []
     for name, seen in observed.items():
-        found = _estimates(seen, refused, False) if len(observed) > 1 else whole
-        if name in drawn and not found[0].identifiable:
-            found.insert(0, drawn[name])
-        fits += [(name, "", one) for one in found]
+        estimates = _estimates(seen, refused, False) if len(observed) > 1 else whole
+        if name in drawn and not estimates[0].identifiable:
+            estimates.insert(0, drawn[name])
+        fits += [(name, "", estimate) for estimate in estimates]
         if not refused and seen["annotator"].nunique() > 1:
-            fits += [(name, person, one) for person, one in _drawn(seen, "annotator", found[0]).items()]
+            fits += [(name, person, estimate) for person, estimate in _drawn(seen, "annotator", estimates[0]).items()]
     if len(observed) > 1:
-        fits += [("all", "", one) for one in whole]
+        fits += [("all", "", estimate) for estimate in whole]
     rows = [
-        {"label": label, "annotator": person, **asdict(one), **one.flat(),
-         "identified": ", ".join(name for name, known in one.identified.items() if known)}
-        for label, person, one in fits
+        {"label": label, "annotator": person, **asdict(estimate), **estimate.flat(),
+         "identified": ", ".join(name for name, known in estimate.identified.items() if known)}
+        for label, person, estimate in fits
     ]  # fmt: skip
     first: dict[tuple[str, str], CriterionEstimate] = {}
-    for label, person, one in fits:
-        first.setdefault((label, person), one)
-    return pd.DataFrame(rows, columns=list(_COLUMNS)), first
+    for label, person, estimate in fits:
+        first.setdefault((label, person), estimate)
+    return pd.DataFrame(rows, columns=list(CRITERIA)), first
 
 
 def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[CriterionEstimate]:
@@ -285,10 +275,10 @@ def _estimates(seen: pd.DataFrame, refused: bool, both_scales: bool) -> list[Cri
         return [unknown(ONLY_PRESENT, method="law", n=len(y))]
     h, c = seen["event_fraction"].to_numpy(np.float64), seen["coverage"].to_numpy(np.float64)
     clusters = [codes_of(seen["place"]), *([people] if len(people) and people.max() + 1 >= _FEW else [])]
-    found = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
-    if both_scales or not found[0].identifiable:
-        found.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
-    return found
+    estimates = [estimate_criterion(h, present=y, method=method, clusters=clusters) for method in METHODS]
+    if both_scales or not estimates[0].identifiable:
+        estimates.append(estimate_criterion(c, present=y, scale="segment", clusters=clusters))
+    return estimates
 
 
 def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[str, CriterionEstimate]:
@@ -304,9 +294,9 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
     people = {}
     if column == "annotator":
         for k in np.flatnonzero(own).tolist():
-            part = seen[unit == k]
+            answers = seen[unit == k]
             people[str(names[k])] = estimate_criterion(
-                part["event_fraction"], present=part["present"], clusters=[codes_of(part["place"])]
+                answers["event_fraction"], present=answers["present"], clusters=[codes_of(answers["place"])]
             )
     few = np.flatnonzero((asked > 0) & ~own)
     if len(few) and len(names) > 1:
@@ -331,28 +321,26 @@ def _agreement_in_time(truth: Events | None, label: str | None, looked: Examined
 
 
 def _crowd(
-    said: Answers | None, recording_length: float | None, looked: Examined | None, unlisted: str | None
+    given: Answers, recording_length: float | None, looked: Examined | None, unlisted: str | None
 ) -> dict[str, Any]:
     """What several annotators' answers allow: agreement, aggregation, and the time that they took."""
-    parts: dict[str, Any] = dict.fromkeys(("agreement", "aggregated", "votes", "effort"))
-    if said is None:
-        return parts
-    frame = said.to_frame()
+    parts: dict[str, Any] = {}
+    frame = given.to_frame()
     if (frame["seconds"] > 0).any():
-        parts["effort"] = effort(said, recording_length=recording_length)
+        parts["effort"] = effort(given, recording_length=recording_length)
     only = bool((frame["present"].dropna() == 1).all())
     if looked is not None and (only or unlisted == "absent"):
-        said = completed(said, looked)
-        frame = said.to_frame()
+        given = completed(given, looked)
+        frame = given.to_frame()
     frame = frame[frame["present"].notna()]
     twice = frame.duplicated(["recording", "onset", "offset", "label", "annotator"], keep="last")
     if twice.any() and frame["annotator"].nunique() > 1:  # nobody agrees with themselves: the last word counts
         frame = frame[~(twice & (frame["annotator"] != ""))]
-        said = Answers(frame, said.recordings)
+        given = Answers(frame, given.recordings)
     if frame["annotator"].nunique() > 1 and frame.duplicated(["recording", "onset", "offset", "label"]).any():
-        parts["agreement"] = answer_agreement(said)
-        parts["aggregated"] = dawid_skene(said)
-        spent = parts["effort"].seconds_per_query if parts["effort"] is not None else float("nan")
+        parts["agreement"] = answer_agreement(given)
+        parts["aggregated"] = dawid_skene(given)
+        spent = parts["effort"].seconds_per_query if "effort" in parts else math.nan
         parts["votes"] = votes_needed(parts["aggregated"], seconds=spent)
     return parts
 
@@ -368,13 +356,13 @@ def summary(events: Events, *, labels: list[str] | None = None) -> pd.DataFrame:
     parts = dict(list(frame.groupby("label")))
     rows = []
     for label in events.labels if labels is None else labels:
-        part, timelines = parts[label], events.timelines(label)
+        own, timelines = parts[label], events.timelines(label)
         passed = np.cumsum(timelines.bounds[:, 1] - timelines.bounds[:, 0])
         covered = np.diff(np.concatenate(([0.0], passed))[timelines.starts])
         held = timelines.counts > 0
-        length, share = part["length"].to_numpy(), part["share"].to_numpy()
+        length, share = own["length"].to_numpy(), own["share"].to_numpy()
         lengths = float(length.mean()), float(np.median(length)), float(share.mean())
         coverage = float((covered[held] / timelines.lengths[held]).mean()) if held.any() else math.nan
-        rows.append((label, len(part), part["recording"].nunique(), *lengths, coverage))
+        rows.append((label, len(own), own["recording"].nunique(), *lengths, coverage))
     columns = ["label", "n_events", "n_recordings", "mean_length", "median_length", "length_share", "coverage"]
     return pd.DataFrame(rows, columns=columns)

@@ -23,12 +23,12 @@ Said = Iterator[tuple[float, str, str]]
 
 def ranked(audit: Audit) -> tuple[Finding, ...]:
     """Every finding: what the owner asks first, then the others, the heaviest first."""
-    said: list[Finding] = []
+    findings: list[Finding] = []
     for topic in (_wrong, _lost, _ceiling, _criterion, _people, _curve, _rules, _agreement, _votes, _effort, _strong,
                   _detectors):  # fmt: skip
-        said += [Finding(weight, name, text) for weight, name, text in topic(audit)]
-    said += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
-    return tuple(sorted(said, key=lambda finding: -finding.weight))
+        findings += [Finding(weight, name, text) for weight, name, text in topic(audit)]
+    findings += [Finding(0.02, "note", f"{note[0].upper()}{note[1:]}.") for note in audit.notes]
+    return tuple(sorted(findings, key=lambda finding: -finding.weight))
 
 
 def _detectors(audit: Audit) -> Said:
@@ -171,8 +171,8 @@ def _law(row: Any) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         if np.isfinite(high):
             more.append(f"{noun} are {percent(row[name])}" if low > 0 else f"{noun} are at most {percent(high)}")
-    said = ", ".join(more)
-    return f"{text}. {said[0].upper()}{said[1:]} ({row['n']:,} answers, 95 % intervals)" if more else text
+    details = ", ".join(more)
+    return f"{text}. {details[0].upper()}{details[1:]} ({row['n']:,} answers, 95 % intervals)" if more else text
 
 
 def elsewhere(audit: Audit) -> tuple[str, float, str] | None:

@@ -81,8 +81,10 @@ class Examined:
 
     def renamed(self, known: Sequence[str]) -> Examined:
         """The same under these names, where they are those of the same recordings."""
-        other = matched({name for one in self.by.values() for name in one}, known)
-        by = {who: {other.get(name, name): cut for name, cut in one.items()} for who, one in self.by.items()}
+        other = matched({name for recordings in self.by.values() for name in recordings}, known)
+        by = {
+            who: {other.get(name, name): cut for name, cut in recordings.items()} for who, recordings in self.by.items()
+        }
         return Examined(by, self.everything)
 
     def recordings(self, annotators: Iterable[str]) -> set[str]:
@@ -137,16 +139,16 @@ class Pairing:
         With ``unlisted="absent"`` every segment of an annotator that does not mention the class counts as absent.
         """
         choice("unlisted", unlisted, UNLISTED)
-        said = self._weak.get(label, self.answers.iloc[:0].assign(listed=True))
+        rows = self._weak.get(label, self.answers.iloc[:0].assign(listed=True))
         if unlisted == "absent":
-            said = self.asked.merge(said.drop(columns=[*_SEGMENT, "place"]), on="segment", how="left")
-            said["listed"] = said["listed"].notna()
-            said.loc[~said["listed"], "present"] = 0.0
-            said["label"] = label
+            rows = self.asked.merge(rows.drop(columns=[*_SEGMENT, "place"]), on="segment", how="left")
+            rows["listed"] = rows["listed"].notna()
+            rows.loc[~rows["listed"], "present"] = 0.0
+            rows["label"] = label
         else:
-            said = said.reset_index(drop=True)
-        said["event_fraction"], said["coverage"] = fractions(self.timelines(label), *where(said))
-        return said
+            rows = rows.reset_index(drop=True)
+        rows["event_fraction"], rows["coverage"] = fractions(self.timelines(label), *where(rows))
+        return rows
 
     def timelines(self, label: str) -> EventArrays:
         """The events of the class; none, if the strong annotations do not know it."""
@@ -162,7 +164,7 @@ class Pairing:
 
     @cached_property
     def _weak(self) -> dict[str, pd.DataFrame]:
-        return {str(label): part.assign(listed=True) for label, part in self.answers.groupby("label")}
+        return {str(label): rows.assign(listed=True) for label, rows in self.answers.groupby("label")}
 
     @cached_property
     def strong_labels(self) -> set[str]:
@@ -207,7 +209,7 @@ def pair(
     frame = silent_rows(answers, examined, strong.recordings.index)
     known = frame["recording"].isin(listing.index)
     lost = frame.loc[~known]
-    orphans = {str(name): int((part["present"] == 1).sum()) for name, part in lost.groupby("label")}
+    orphans = {str(name): int((rows["present"] == 1).sum()) for name, rows in lost.groupby("label")}
     frame = frame[known].reset_index(drop=True)
     kept = listing.index[listing.index.isin(set(frame["recording"]))]
     for names, words in (
@@ -329,9 +331,9 @@ def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
     mine, theirs = ({str(name): name_key(str(name)).lower() for name in side} for side in (names, known))
     alone = {key: name for name, key in theirs.items()}
     counts = [Counter(side.values()) for side in (mine, theirs)]
-    found = {name: name if name in theirs else alone.get(key) for name, key in mine.items()}
+    known_as = {name: name if name in theirs else alone.get(key) for name, key in mine.items()}
     once = {name for name, key in mine.items() if name in theirs or all(count[key] == 1 for count in counts)}
-    return {name: other for name, other in found.items() if other is not None and name in once}
+    return {name: other for name, other in known_as.items() if other is not None and name in once}
 
 
 def _under_known_names(answers: Answers, known: pd.Index, notes: list[str]) -> Answers:

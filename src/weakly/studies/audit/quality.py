@@ -54,35 +54,24 @@ class Quality:
         return {"unlisted": self.unlisted, **{name: to_jsonable(rows) for name, rows in lists.items()}}
 
 
-def quality(
-    pairing: Pairing, *, unlisted: str, labels: list[str] | None = None, observed: dict[str, Any] | None = None
-) -> Quality:
-    """The quality of weak labels, class by class.
+def quality(pairing: Pairing, observed: Mapping[str, pd.DataFrame], *, unlisted: str) -> Quality:
+    """The quality of weak labels, class by class, from what :meth:`Pairing.observed` gives for each.
 
-    Parameters
-    ----------
-    unlisted : ``absent``: a segment that does not mention a class is absent; ``unknown``: it is left out.
-    labels : the classes to score; left out, those that either side knows.
-    observed : what :meth:`Pairing.observed` gave for each class, if it is at hand.
-
-    Notes
-    -----
     Several annotators' answers about one segment are first reduced to their majority; ties count as half a label.
     """
     parts: list[tuple[str, Tally, Floats, dict[str, float]]] = []
     missed, phantom = [], []
-    for label in pairing.labels if labels is None else labels:
-        seen = pairing.observed(label, unlisted=unlisted) if observed is None else observed[label]
+    for label, seen in observed.items():
         every = _reduced(seen)
-        one = every[every["present"].notna()].reset_index(drop=True)
+        sure = every[every["present"].notna()].reset_index(drop=True)
         timelines = pairing.timelines(label)
         unsure = int((every["present"].isna() & (every["coverage"] > _TOUCH)).sum())
-        if len(one) == 0:
+        if len(sure) == 0:
             continue
-        present, tied = one["present"] > 0.5, one["present"] == 0.5
-        meets = one["coverage"] > _TOUCH
+        present, tied = sure["present"] > 0.5, sure["present"] == 0.5
+        meets = sure["coverage"] > _TOUCH
         count = {
-            "n_queries": len(one),
+            "n_queries": len(sure),
             "n_present": int(present.sum()),
             "n_phantom": int((present & ~meets).sum()),
             "n_overlapping": int(meets.sum()) + unsure,
@@ -91,12 +80,12 @@ def quality(
             "n_unsure": unsure,
             "n_unlisted": int((~seen["listed"].to_numpy(bool)).sum()),
             "n_all_events": len(timelines.bounds),
-            "coverage": float(one.loc[present, "coverage"].sum()),
-            "event_seconds": float((one["coverage"] * (one["offset"] - one["onset"]))[present].sum()),
+            "coverage": float(sure.loc[present, "coverage"].sum()),
+            "event_seconds": float((sure["coverage"] * (sure["offset"] - sure["onset"]))[present].sum()),
         }
-        parts.append((label, _tally(timelines, one), _found(timelines, one), count))
-        missed.append(one[meets & ~present & ~tied])
-        phantom.append(one[present & ~meets])
+        parts.append((label, _tally(timelines, sure), _found(timelines, sure), count))
+        missed.append(sure[meets & ~present & ~tied])
+        phantom.append(sure[present & ~meets])
     if parts:
         _, tallies, finds, counts = zip(*parts)
         summed = {name: sum(count[name] for count in counts) for name in counts[0]}
@@ -113,8 +102,8 @@ def _row(tally: Tally, found: Floats, count: dict[str, float]) -> dict[str, floa
     row["n_events"] = int(found[:, 1].sum())
     row["n_queries"] = int(count["n_queries"])
     row["listened"] = float(tally.listened.item())
-    event, tp, said = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
-    row["insertion_rate"] = _over(said - tp, row["listened"] - event)
+    event, tp, positive = (float(v.item()) for v in (tally.event_time, tally.tp, tally.positive_time))
+    row["insertion_rate"] = _over(positive - tp, row["listened"] - event)
     row["deletion_rate"] = 1 - _over(tp, event)
     row |= count | {name: _over(count[name], count["n_present"]) for name in ("coverage", "event_seconds")}
     return {**row, "asked_share": _over(float(found[:, 1].sum()), count["n_all_events"])}
@@ -134,17 +123,17 @@ def _share(found: Floats) -> tuple[float, float]:
     return share, float(np.sqrt(n / (n - 1) * rest) / below) if n > 1 else float("nan")
 
 
-def _found(timelines: EventArrays, one: pd.DataFrame) -> Floats:
+def _found(timelines: EventArrays, sure: pd.DataFrame) -> Floats:
     """Per recording the events that were found (a present segment meets them) and those asked about (any segment does).
 
     A tie finds an event with a chance of one half; segments are independent.
     """
-    recording, segments = where(one)
+    recording, segments = where(sure)
     segment, event, shared = meetings(timelines, recording, segments)
     touch = shared > _TOUCH * (segments[:, 1] - segments[:, 0])[segment]
     segment, event = segment[touch], event[touch]
     lost = np.ones(len(timelines.bounds))
-    np.multiply.at(lost, event, 1 - one["present"].to_numpy(np.float64)[segment])
+    np.multiply.at(lost, event, 1 - sure["present"].to_numpy(np.float64)[segment])
     asked = np.zeros(len(lost))
     asked[event] = 1.0
     owner, n = timelines.owner, len(timelines)
@@ -158,22 +147,22 @@ def _reduced(seen: pd.DataFrame) -> pd.DataFrame:
     if not seen.duplicated(key).any():
         return seen.reset_index(drop=True)
     how = {"label": "first", "place": "first", "present": "mean", "event_fraction": "first", "coverage": "first"}
-    one = seen.groupby(key, sort=False).agg(how).reset_index()
-    share = one["present"].to_numpy(np.float64)
-    one["present"] = np.where((share == 0.5) | np.isnan(share), share, (share > 0.5).astype(np.float64))
-    return one
+    reduced = seen.groupby(key, sort=False).agg(how).reset_index()
+    share = reduced["present"].to_numpy(np.float64)
+    reduced["present"] = np.where((share == 0.5) | np.isnan(share), share, (share > 0.5).astype(np.float64))
+    return reduced
 
 
-def _tally(timelines: EventArrays, one: pd.DataFrame) -> Tally:
+def _tally(timelines: EventArrays, sure: pd.DataFrame) -> Tally:
     """The sums over the recordings that somebody was asked about.
 
     Events count as far as a segment was asked about them: time that nobody was asked about is nobody's error. Segments
     that overlap become present time and the rest: an instant is present if any segment over it is.
     """
-    places, bounds = where(one)
+    places, bounds = where(sure)
     order = np.lexsort((bounds[:, 0], places))
     known, recording = np.unique(places[order], return_inverse=True)
-    bounds, present, lengths = bounds[order], one["present"].to_numpy(np.float64)[order], timelines.lengths[known]
+    bounds, present, lengths = bounds[order], sure["present"].to_numpy(np.float64)[order], timelines.lengths[known]
     asked = EventArrays.of_rows(recording, bounds[:, 0], bounds[:, 1], lengths)
     cut, event, _ = meetings(timelines, known[asked.owner], asked.bounds)
     inside = np.clip(timelines.bounds[event], asked.bounds[cut, :1], asked.bounds[cut, 1:])
@@ -193,7 +182,7 @@ def _tally(timelines: EventArrays, one: pd.DataFrame) -> Tally:
 
 def _listed(parts: list[pd.DataFrame]) -> pd.DataFrame:
     columns = ["recording", "onset", "offset", "label", "coverage", "event_fraction"]
-    table = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    table = pd.concat([rows[columns] for rows in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
     seconds = table["coverage"].astype(np.float64) * (table["offset"] - table["onset"]).astype(np.float64)
     table = table.assign(event_seconds=seconds, segment_length=table["offset"] - table["onset"])
     return table.sort_values(["event_seconds", "segment_length"], ascending=False, kind="stable", ignore_index=True)
@@ -328,10 +317,10 @@ class Ceiling:
 
     def score(self, metric: str, *, label: str = "all", model: str = "perfect") -> float:
         """One number of the table."""
-        found = self.table[(self.table["metric"] == metric) & (self.table["label"] == label)]
-        if found.empty:
+        rows = self.table[(self.table["metric"] == metric) & (self.table["label"] == label)]
+        if rows.empty:
             raise InvalidInput(f"metric must be one of {', '.join(self.table['metric'].unique())}, got {metric!r}")
-        return float(found[model].iloc[0])
+        return float(rows[model].iloc[0])
 
 
 def ceiling(

@@ -119,7 +119,7 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
     """
     fitted = ("fraction", "seconds", "coverage")
     marks: dict[str, list[Floats]] = {name: [] for name in (*_RULES, *fitted)}
-    said = []
+    presents = []
     for label, seen in observed.items():
         seen = seen[seen["present"].notna()]
         timelines = pairing.timelines(label)
@@ -133,8 +133,8 @@ def likely_rules(pairing: Pairing, observed: dict[str, pd.DataFrame]) -> pd.Data
         marks["fraction"].append(largest(segment, np.minimum(1.0, shared / (bounds[:, 1] - bounds[:, 0])), n))
         marks["seconds"].append(largest(segment, shared, n))
         marks["coverage"].append(largest(segment, shared / width, n))
-        said.append(seen["present"].to_numpy(np.float64))
-    y = np.concatenate(said) if said else np.empty(0)
+        presents.append(seen["present"].to_numpy(np.float64))
+    y = np.concatenate(presents) if presents else np.empty(0)
     columns = ["rule", "tools", "scale", "agreement", "present_if_met", "present_if_not", "log_likelihood", "aic", "n"]
     if len(y) == 0 or y.min() == y.max():
         return pd.DataFrame(columns=columns)
@@ -178,7 +178,7 @@ def rule_words(rule: str) -> str:
     >>> rule_words("seconds:0.25|fraction:0.5")
     'it holds 0.25 s of an event or 50 % of an event lies in it'
     """
-    parts = [part.partition(":")[::2] for part in rule.split("|")]
+    parts = [form.partition(":")[::2] for form in rule.split("|")]
     return " or ".join(_SAID[kind].format(float(v or 0), percent(float(v or 0), exact=True)) for kind, v in parts)
 
 
@@ -223,12 +223,12 @@ class LackOfFit:
         if self.is_good:
             return f"these answers look like this model (p = {self.p_value:.2g})"
         odd = [_ODD[name] for name, p in self.p_values.items() if p * len(self.p_values) < LEVEL]
-        said = [f"these answers do not look like this model (p = {self.p_value:.2g})"]
-        said += [f"{each[0].upper()}{each[1:]}" for each in odd]
+        sentences = [f"these answers do not look like this model (p = {self.p_value:.2g})"]
+        sentences += [f"{each[0].upper()}{each[1:]}" for each in odd]
         if self.inaudible_share > 0:
-            said.append(f"About {percent(self.inaudible_share)} of the events seem to be noticed by nobody")
-            said.append(f"Then {percent(self.lapse_rate)} of the answers are lapses")
-        return ". ".join([*said, "The intervals need not hold"])
+            sentences.append(f"About {percent(self.inaudible_share)} of the events seem to be noticed by nobody")
+            sentences.append(f"Then {percent(self.lapse_rate)} of the answers are lapses")
+        return ". ".join([*sentences, "The intervals need not hold"])
 
 
 def lack_of_fit(pairing: Pairing, observed: Mapping[str, pd.DataFrame], *, rng: Any = None) -> LackOfFit | None:
@@ -263,8 +263,10 @@ def lack_of_fit(pairing: Pairing, observed: Mapping[str, pd.DataFrame], *, rng: 
         total = 1 / max(spread, 1e-3) ** 2 - 1
         for j, of in enumerate(ways):
             gamma = generator.beta(mean * total, (1 - mean) * total, (_EACH, int(of.max()) + 1))[:, of]
-            made = (generator.random(gamma.shape) < np.where((h > 0) & (h >= gamma), hit, guess)).astype(np.float64)
-            above[j] += (checks.values(made, p, rise, more - less) >= real).sum(axis=0)
+            drawn_answers = (generator.random(gamma.shape) < np.where((h > 0) & (h >= gamma), hit, guess)).astype(
+                np.float64
+            )
+            above[j] += (checks.values(drawn_answers, p, rise, more - less) >= real).sum(axis=0)
     values = (above.max(axis=0) + 1) / (_LAWS * _EACH + 1)
     p_values = dict(zip(checks.names, values.tolist()))
     p_value = min(1.0, len(values) * min(values.tolist()))
@@ -322,16 +324,16 @@ class _Checks:
 
     def values(self, y: Any, p: Any, rise: Any, slope: Any) -> Floats:
         """One row per set, one column per name; large is odd."""
-        rest, found = y - p, {}
+        rest, statistics = y - p, {}
         i, j = self.pairs.T
-        found["whole events"] = ((rise[i] * rise[j]) ** 4 * rest[:, i] * rest[:, j]).sum(axis=1)
+        statistics["whole events"] = ((rise[i] * rise[j]) ** 4 * rest[:, i] * rest[:, j]).sum(axis=1)
         now, last, first = self.turn.T
-        found["runs"] = np.abs((rest[:, now] * (y[:, last] - y[:, first])).sum(axis=1))
+        statistics["runs"] = np.abs((rest[:, now] * (y[:, last] - y[:, first])).sum(axis=1))
         # The score of a law of the share times a power of the event's length: the power is 1 if seconds count.
-        found["event length"] = np.abs(rest @ (slope * self.long / (p * (1 - p) + 0.02)))
+        statistics["event length"] = np.abs(rest @ (slope * self.long / (p * (1 - p) + 0.02)))
         for name, of in self.groups.items():
-            found[name] = ((rest @ of) ** 2 / (p * (1 - p) @ of)).sum(axis=1)
-        return np.column_stack([found[name] for name in self.names])
+            statistics[name] = ((rest @ of) ** 2 / (p * (1 - p) @ of)).sum(axis=1)
+        return np.column_stack([statistics[name] for name in self.names])
 
     def inaudible(self, y: Any, rise: Any) -> tuple[float, float]:
         """The share of events that nobody could notice, and the rate of lapses at the others, from pairs of answers

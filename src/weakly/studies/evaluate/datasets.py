@@ -95,11 +95,11 @@ def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Seq
     turn = (np.cumsum(total) - total) // rows
     chunk = np.searchsorted(np.unique(turn), turn)  # a recording of many rows leaves numbers out
     names, cuts = list(place), np.searchsorted(chunk, np.arange(chunk[-1] + 2 if len(chunk) else 1))
-    found = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
+    chunks = [Chunk(names[i:j], []) for i, j in itertools.pairwise(cuts.tolist())]
     for file, group, owners in pieces:
         for k in np.unique(chunk[owners]).tolist():
-            found[k].pieces.append((file, group))
-    return found
+            chunks[k].pieces.append((file, group))
+    return chunks
 
 
 def work(
@@ -183,11 +183,11 @@ _OTHER = -2
 def _numbered(texts: Sequence[str], reading: Mapping[str, Any], labels: dict[str, int]) -> dict[str, int]:
     """The number of each label: a new one for a new class, none for classes that were not asked for."""
     into, wanted = reading["merge"], reading["label"]
-    found = {}
+    numbers = {}
     for text in texts:
         name = into.get(text, text)
-        found[text] = labels.setdefault(name, len(labels)) if wanted in (None, name) else _OTHER
-    return found
+        numbers[text] = labels.setdefault(name, len(labels)) if wanted in (None, name) else _OTHER
+    return numbers
 
 
 def evaluate_dataset(
@@ -235,7 +235,7 @@ def evaluate_dataset(
     reading = {"label": label, "merge": into, "on_error": on_error, "recording_length": known}
     asked = repr([sources_digest(), data, lengths.tolist(), who, how, reading, chunk_rows])
     store = None if resume is None else _store(Path(resume), hashlib.sha256(asked.encode()).hexdigest(), data)
-    if any(one.low > 0 for one in who):
+    if any(model.low > 0 for model in who):
         raise InvalidInput("annotator: one that guesses needs all annotations at once; read them with weakly.read")
     with threads(executor) as workers:
         looks = list(_looks(data, store, workers, progress))
@@ -254,12 +254,12 @@ def evaluate_dataset(
         done = in_order(work, jobs, total=sum(todo), executor=workers, progress=progress, label="evaluating chunks")
         total, counts, account = ClassTallies.empty(lengths, who), None, Counter[str]()
         for path, new in zip(paths, todo):
-            part = next(done) if new or path is None else DatasetPart.load(path, lengths, who)
+            chunk_sums = next(done) if new or path is None else DatasetPart.load(path, lengths, who)
             if new and path is not None:
-                part.save(path)
-            total.add(slice(None), part.scored)
-            counts = part.counts if counts is None else counts + part.counts
-            account.update(part.account)
+                chunk_sums.save(path)
+            total.add(slice(None), chunk_sums.scored)
+            counts = chunk_sums.counts if counts is None else counts + chunk_sums.counts
+            account.update(chunk_sums.account)
     if counts is None or not total.tallies:
         raise InvalidInput("the data set holds no event of the class asked for")
     settings = {"phase": phase, "edge": edge, "hop": hop, "votes": how.votes, "files": len(data.files)}
@@ -285,11 +285,11 @@ def _looks(data: Dataset, store: Path | None, workers: Executor, progress: Progr
         yield from json.loads(path.read_text())
         return
     jobs = [(data, file) for file in range(len(data.files))]
-    found = list(in_order(look, jobs, executor=workers, progress=progress, label="looking for recordings"))
+    places = list(in_order(look, jobs, executor=workers, progress=progress, label="looking for recordings"))
     if path is not None:
         with atomic_write(path) as file:
-            file.write(json.dumps(found))
-    yield from found
+            file.write(json.dumps(places))
+    yield from places
 
 
 def _store(folder: Path, key: str, data: Dataset) -> Path:

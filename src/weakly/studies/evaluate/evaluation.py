@@ -289,9 +289,9 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
         start = f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"segments of {width} are used{of}"
         clips = f", with {counted(round(row['n_queries']), 'clip')} to play" if queries else ""
         text = (f"{observer_name(row)}: " if len(best) > 1 else "") + start
-        accuracy, found = percent(row["overlap_accuracy"]), percent(row["event_recall"])
+        accuracy, recall = percent(row["overlap_accuracy"]), percent(row["event_recall"])
         sentences.append(
-            f"{text[0].upper()}{text[1:]}{clips}. This gives {accuracy} accuracy near events, {found} of events found "
+            f"{text[0].upper()}{text[1:]}{clips}. This gives {accuracy} accuracy near events, {recall} of events found "
             f"and {seconds(row['wrong_time'])} of wrong time per recording."
         )
         if row["event_recall"] == 0 and (share := row.get("presence_criterion") or 0) > 0:
@@ -316,7 +316,7 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
     """Where classes differ from all of them together, for the first observer."""
     if not evaluation.several:
         return []
-    frame, n, said = evaluation.to_frame(), len(evaluation.tallies), []
+    frame, n, sentences = evaluation.to_frame(), len(evaluation.tallies), []
     same = np.logical_and.reduce([frame[key].isna() | (frame[key] == chosen[key]) for key in keys])
     own = evaluation.best().merge(pd.DataFrame([chosen[keys]]), on=keys)
     lengths, who = own["segment_length"], own["label"]
@@ -325,7 +325,7 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
         if lengths.nunique() > 3:
             low, middle, high = (seconds(float(lengths.quantile(q))) for q in (0.0, 0.5, 1.0))
             share = f"from {low} to {high}, in the middle {middle}"
-        said.append(f"The best length differs by class: {share}.")
+        sentences.append(f"The best length differs by class: {share}.")
     at = frame[same & (frame["segment_length"] == chosen["segment_length"])].dropna(subset=["event_recall"])
     if len(at):
         lost, least = int((at["event_recall"] < 0.5).sum()), at.loc[at["event_recall"].idxmin()]
@@ -333,16 +333,16 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
         if lost:
             lose = "loses more than half of its events" if lost == 1 else "lose more than half of their events"
             which = f"{safe_label(least['label'])} ({percent(least['event_recall'])} found)"
-            said.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
+            sentences.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
             fewest = f"most of its events ({safe_label(least['label'])} the fewest, {percent(least['event_recall'])})"
-            said.append(
+            sentences.append(
                 f"{where} every class keeps {fewest if least['event_recall'] < 1 - 1e-9 else 'all of its events'}; "
                 f"accuracy near events is lowest for {safe_label(worst['label'])} "
                 f"({percent(worst['overlap_accuracy'])})."
             )
-    return said
+    return sentences
 
 
 def plot_rows(

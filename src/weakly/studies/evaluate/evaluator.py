@@ -90,7 +90,7 @@ def evaluate(
     who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
     lengths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
-    units = _units(events, label, recording_length, every=any(one.low > 0 for one in who))
+    units = _units(events, label, recording_length, every=any(model.low > 0 for model in who))
     few = per_recording is None and _affordable(len(units.lines.bounds), lengths, who, how)
     how = replace(how, means=few if per_recording is None else bool(per_recording))
     total, cuts = ClassTallies.empty(lengths, who, units.labels), units.cuts(events=20_000, units=2_000).tolist()
@@ -232,11 +232,11 @@ def _kuipers(values: Floats, group: Ints, n: Ints) -> Floats:
     x = values[np.lexsort((values, group))]
     first = np.cumsum(n) - n
     rank, size = np.arange(len(x)) - np.repeat(first, n), np.repeat(n, n)
-    found, some = np.full(len(n), np.nan), n > 0
+    statistics, some = np.full(len(n), np.nan), n > 0
     if some.any():
         above, below = (np.maximum.reduceat(far, first[some]) for far in ((rank + 1) / size - x, x - rank / size))
-        found[some] = above + below
-    return found
+        statistics[some] = above + below
+    return statistics
 
 
 @dataclass(frozen=True)
@@ -271,12 +271,12 @@ class AssumptionCounts:
         some = cls(units.labels, widths, count(every), *cuts, close, np.empty((n, 0, bins), np.int64))
         if not bins:
             return some
-        found = []
+        histograms = []
         free, owner = onset[onset > 0], group[onset > 0]
         for width in widths[some.tested]:
-            part = np.minimum(((free % width) / width * bins).astype(np.int64), bins - 1)
-            found.append(np.bincount(owner * bins + part, minlength=n * bins).reshape(n, bins))
-        return replace(some, histogram=np.stack(found, axis=1))
+            place = np.minimum(((free % width) / width * bins).astype(np.int64), bins - 1)
+            histograms.append(np.bincount(owner * bins + place, minlength=n * bins).reshape(n, bins))
+        return replace(some, histogram=np.stack(histograms, axis=1))
 
     @property
     def tested(self) -> Ints:
@@ -294,8 +294,8 @@ class AssumptionCounts:
         for name in ("n", "started", "cut", "free", "close", "histogram"):
             mine = getattr(self, name)
             sums[name] = np.zeros((len(labels), *mine.shape[1:]), np.int64)
-            for one in (self, other):
-                sums[name][[place[label] for label in one.labels]] += getattr(one, name)
+            for counts in (self, other):
+                sums[name][[place[label] for label in counts.labels]] += getattr(counts, name)
         return AssumptionCounts(labels, self.widths, **sums)
 
     def assumptions(self, *, known: bool, far: Any = None) -> list[Assumption]:
@@ -308,7 +308,7 @@ class AssumptionCounts:
             far = np.maximum(0.0, off.max(axis=2)) - np.minimum(0.0, off.min(axis=2))
         cut = self.cut if known else self.started
         tests = max(1, len(self.labels) * len(self.tested))
-        found = []
+        checked = []
         for i, label in enumerate(self.labels):
             n, free = int(self.n[i]), int(self.free[i])
             if n == 0:
@@ -316,11 +316,11 @@ class AssumptionCounts:
             of = dict(zip(self.tested.tolist(), far[i].tolist()))
             for k, width in enumerate(self.widths.tolist()):
                 close = int(self.close[i, k]) / n
-                found.append(Assumption("close", label, width, n, close, math.nan, close > _FEW))
+                checked.append(Assumption("close", label, width, n, close, math.nan, close > _FEW))
                 if k in of:
                     v, p = (of[k], kuiper_p(of[k], free)) if free >= 5 else (math.nan, math.nan)
                     # Times rounded to a millisecond are never uniform to a million events; what matters is by how much.
-                    found.append(Assumption("offsets", label, width, free, v, p, p < _ALPHA / tests and v > _FEW))
+                    checked.append(Assumption("offsets", label, width, free, v, p, p < _ALPHA / tests and v > _FEW))
             lost = int(cut[i]) / n
-            found.append(Assumption("censored", label, math.nan, n, lost, math.nan, lost > _FEW))
-        return found
+            checked.append(Assumption("censored", label, math.nan, n, lost, math.nan, lost > _FEW))
+        return checked
