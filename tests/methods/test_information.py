@@ -125,7 +125,9 @@ def test_bits_and_gains_are_their_definitions():
     onsets, offsets = np.array([0.0, 1.0, 3.0]), np.array([2.0, 3.5, 8.0])
     told = kernels.bits(*data, weight, onsets, offsets, 8.0)
     segments = np.array([(1.0, 3.5), (3.0, 8.0)])
-    gain = kernels.gains(*data, weight, segments, 0.0, 0.02, 400, 8.0)
+    starts, ends, own, count, numbers = data
+    sixty = replace(now, starts=starts, ends=ends, own=own, count=count, numbers=numbers)
+    gain = sixty.gain(segments, start=0.0, end=8.0, share=1.0)
 
     def entropy(p):
         return 0.0 if p in (0, 1) else -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
@@ -346,6 +348,28 @@ def test_a_round_of_several_segments_asks_different_things():
     assert found.shape == (5, 2)
     assert (found[:, 1] - found[:, 0] >= 0.499).all()
     assert len({tuple(x) for x in found.tolist()}) == 5
+
+
+def test_a_round_is_chosen_together():
+    """Each segment adds most, for its cost, to what a line through all answers of the round explains of the labels."""
+    now = particle_posterior(np.array([[0.0, 9.0]]), np.ones(1), recording_length=20.0, expected=ParameterPrior.broad())
+    how = {"start": 0.0, "end": 20.0, "share": 0.75}
+    chosen, _ = now.best(4, **how, shortest=0.3, refused=NONE)
+    every = now._candidates(0.75, 0.3)
+    chances, variance, shared = now._told(every, 0.0, 20.0)
+    together = np.cov(chances, bias=True)
+    np.fill_diagonal(together, variance)
+
+    def explained(some):
+        return (shared[some] * np.linalg.solve(together[np.ix_(some, some)], shared[some])).sum()
+
+    taken = []
+    for segment in chosen:
+        cost = 0.25 * (every[:, 1] - every[:, 0]) + 0.75
+        before = explained(taken) if taken else 0.0
+        gain = [0.0 if k in taken else (explained([*taken, k]) - before) / cost[k] for k in range(len(every))]
+        taken.append(int(np.argmax(gain)))
+        assert np.array_equal(every[taken[-1]], segment)
 
 
 def test_long_recordings_are_asked_in_stretches():

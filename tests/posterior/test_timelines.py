@@ -102,7 +102,7 @@ def test_who_expects_its_answers_is_not_surprised():
         np.array([[0.0, 4.0]]), np.ones(1), recording_length=LENGTH, expected=ParameterPrior.broad()
     )
     for segment in ((2.0, 4.0), (6.0, 16.0)):
-        p = float(np.exp(known._likelihood(segment, 1.0)).mean())
+        p = known.chance(segment)
         more = [known.update(segment, said).surprise - known.surprise for said in (1.0, 0.0)]
         assert 0.05 < p < 0.95
         assert p * more[0] + (1 - p) * more[1] == pytest.approx(0, abs=1e-9)

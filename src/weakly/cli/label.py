@@ -73,7 +73,7 @@ def label(
     name: str = option("The class that is asked for; several: dog,cat.", "event", "--label"),
     method: str = option(
         "information (asks what tells most; the default without --segment-length), fixed, windows (overlapping), "
-        "change-point or bisection."
+        "change-point (for clean recordings only) or bisection."
     ),
     plan: Path = option("plan.json of weakly plan --out: its method, lengths and label.", metavar="FILE"),
     choice: str = option("Of the plan: plain, best or yours; else the recommended one."),

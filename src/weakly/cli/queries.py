@@ -132,7 +132,9 @@ _SETTINGS = {**{name: name for name in _SAME.split()}, "events_per_recording": "
 def queries(
     context: typer.Context,
     recordings: list[Path] = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns."),
-    method: str = option("fixed (default), windows, bisection, by_hand, screening, change-point, information, oracle."),
+    method: str = option(
+        "fixed, windows, bisection, by_hand, screening, change-point (clean recordings), information, oracle."
+    ),
     label: str = option("The class that is asked for (event); several: dog,cat."),
     plan: Path = option("plan.json of weakly plan --out: its method and lengths.", metavar="FILE"),
     choice: str = option("Of the plan: plain, by_hand, best or yours; else the recommended one."),
@@ -253,6 +255,8 @@ def _say(found: Any, seconds_per_answer: float) -> None:
             f"about {left:.0f} answers to the target, {hours(left * each)}"
             + (f": drawing by hand is cheaper, {hours(hand)}" if hand < left * each else "")
         )
+    if found.method == "change-point":
+        say("change points are for clean recordings, in which events stand out: in noise take fixed or information")
     if found.follows_answers:
         say("the method follows the answers: this is its next round, not its last")
     if found.skipped:

@@ -157,7 +157,8 @@ def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
 
 @dataclass(frozen=True)
 class ChangePoint(AtOnce):
-    """Segments between the most prominent change points of each recording.
+    """Segments between the most prominent change points of each recording; for clean recordings, in which events stand
+    out.
 
     Parameters
     ----------

@@ -136,15 +136,15 @@ def timeline(
 
 
 @kernel
-def likelihood(
-    starts: Any, ends: Any, own: Any, count: Any, x: Any, s: float, e: float, present: float, length: float
-) -> Any:
-    """The logarithm of the chance of one answer under each particle."""
-    log = np.empty(len(count))
+def chances(starts: Any, ends: Any, own: Any, count: Any, x: Any, segments: Any, length: float) -> Any:
+    """The chance of a present answer to each segment under each particle; (segments, particles)."""
+    present = np.empty((len(segments), len(count)))
     for i in range(len(count)):
-        who = hearing(x[i])
-        log[i] = answer(satisfied(starts[i], ends[i], own[i], count[i], s, e, length, who), present, who)
-    return log
+        a, b, c, who = starts[i], ends[i], own[i], hearing(x[i])
+        for j in range(len(segments)):
+            is_met = satisfied(a, b, c, count[i], segments[j, 0], segments[j, 1], length, who)
+            present[j, i] = 1 - who[4] if is_met else who[3]
+    return present
 
 
 @kernel
@@ -188,47 +188,18 @@ def bits(
     return told
 
 
-@leaf
-def cover(starts: Any, ends: Any, count: Any, weight: Any, low: float, step: float, active: Any) -> None:
-    """Fill in P(an event is under way), for each of the steps; one more place is scratch."""
-    n = len(active) - 1
-    active[:] = 0.0
-    for i in range(len(count)):
-        for k in range(count[i]):
-            active[min(n, max(0, int((starts[i, k] - low) / step + 0.5)))] += weight[i]
-            active[min(n, max(0, int((ends[i, k] - low) / step + 0.5)))] -= weight[i]
-    for t in range(1, n + 1):
-        active[t] += active[t - 1]
-
-
 @kernel
-def gains(
-    starts: Any, ends: Any, own: Any, count: Any, x: Any, weight: Any, segments: Any, low: float, step: float, n: int,
-    length: float,
-) -> Any:  # fmt: skip
-    r"""How much the answer to each segment is expected to lower the variance of every moment's label, over seconds.
-
-    .. math:: \sum_t P(1-P)\,(P(\text{active}_t \mid \text{present}) - P(\text{active}_t \mid \text{absent}))^2
-    """
-    gain, every, with_yes = np.empty(len(segments)), np.empty(n + 1), np.empty(n + 1)
-    cover(starts, ends, count, weight, low, step, every)
-    present = np.empty((len(segments), len(count)))
-    for i in range(len(count)):
-        a, b, c, who = starts[i], ends[i], own[i], hearing(x[i])
-        for j in range(len(segments)):
-            is_met = satisfied(a, b, c, count[i], segments[j, 0], segments[j, 1], length, who)
-            present[j, i] = weight[i] * (1 - who[4] if is_met else who[3])
-    for j in range(len(segments)):
-        p = 0.0
+def cover(starts: Any, ends: Any, count: Any, weights: Any, low: float, step: float, n: int) -> Any:
+    """The weight of the particles with an event under way, in each of n steps, for every row of weights."""
+    active = np.zeros((len(weights), n + 1))  # the last is scratch
+    for j in range(len(weights)):
         for i in range(len(count)):
-            p += present[j, i]
-        cover(starts, ends, count, present[j], low, step, with_yes)
-        total = 0.0
-        for t in range(n):
-            apart = with_yes[t] / p - (every[t] - with_yes[t]) / (1 - p)
-            total += apart * apart
-        gain[j] = total * step * p * (1 - p)
-    return gain
+            for k in range(count[i]):
+                active[j, min(n, max(0, int((starts[i, k] - low) / step + 0.5)))] += weights[j, i]
+                active[j, min(n, max(0, int((ends[i, k] - low) / step + 0.5)))] -= weights[j, i]
+        for t in range(1, n + 1):
+            active[j, t] += active[j, t - 1]
+    return active[:, :n]
 
 
 @leaf

@@ -238,9 +238,8 @@ class ParticlePosterior(TimelinePosterior):
     def active(self) -> Array:
         """P(an event is under way), per step."""
         step = (self.high - self.low) / _STEPS
-        share = np.empty(_STEPS + 1)
-        kernels.cover(self.starts, self.ends, self.count, self.weight, self.low, step, share)
-        return np.clip(share[:_STEPS], 0.0, 1.0)
+        share = kernels.cover(self.starts, self.ends, self.count, self.weight[None], self.low, step, _STEPS)[0]
+        return np.clip(share, 0.0, 1.0)
 
     def wrong_seconds(self, start: float, end: float) -> Array:
         """Seconds from start to end that are wrong in each particle, if every step gets its more likely label."""
@@ -265,19 +264,15 @@ class ParticlePosterior(TimelinePosterior):
 
     def information(self, segments: Any) -> Array:
         """Bits that the answer to each further segment is expected to tell about the timeline and who answers."""
-        spans = np.asarray(segments, dtype=np.float64).reshape(-1, 2)
-        told = np.zeros(len(spans))
-        for k, span in enumerate(spans):
-            chances = np.exp(self._likelihood(span, 1.0))  # of a present answer, in each particle
-            told[k] = entropy(chances.mean()) - entropy(chances).mean()
-        return np.maximum(0.0, told)
+        chances = self._chances(np.asarray(segments, dtype=np.float64).reshape(-1, 2))
+        return np.maximum(0.0, entropy(chances.mean(axis=1)) - entropy(chances).mean(axis=1))
 
     def chance(self, segment: Any) -> float:
         """The chance that this segment is called present."""
-        return float(np.exp(self._likelihood(segment, 1.0)).mean())
+        return float(self._chances(np.asarray(segment)[None]).mean())
 
-    def _likelihood(self, segment: Any, present: float) -> Array:
-        return np.asarray(kernels.likelihood(*self._arrays, segment[0], segment[1], present, self.recording_length))
+    def _chances(self, segments: Intervals) -> Array:
+        return np.asarray(kernels.chances(*self._arrays, segments, self.recording_length))
 
     def value(self, name: str) -> Array:
         """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
@@ -313,7 +308,7 @@ class ParticlePosterior(TimelinePosterior):
         more = min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
         arrays = *(np.pad(x, ((0, 0), (0, more))) for x in self._arrays[:3]), self.count, self.numbers
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
-        log = self._likelihood(segment, present)
+        log = _logarithm(*self._arrays, segment, present, self.recording_length)
         said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
         mean = said * np.log(said) + (1 - said) * np.log1p(-said)
         surprise = self.surprise + mean - np.log(said)
@@ -342,7 +337,7 @@ class ParticlePosterior(TimelinePosterior):
             effort = _EFFORT if part == 1.0 or left > 1e-9 else _MORE * _EFFORT  # few particles became many
             moved(rng, *arrays, segments, given, power, yes, self.low, self.high, self.recording_length, prior,
                   self.signal, scale, effort)  # fmt: skip
-            log = kernels.likelihood(*arrays, *segment, present, self.recording_length) if left > 1e-9 else log
+            log = _logarithm(*arrays, segment, present, self.recording_length) if left > 1e-9 else log
         *events, count, numbers = arrays
         starts, ends, own = (x[:, : max(1, int(count.max()))].copy() for x in events)
         return replace(self, segments=segments, present=given, starts=starts, ends=ends, own=own, count=count,
@@ -362,35 +357,47 @@ class ParticlePosterior(TimelinePosterior):
             segments = segments[both < 0.7 * either]
         if len(segments) == 0:
             return np.empty((0, 2)), 0.0
-        rng, worlds = np.random.default_rng(len(self.present)), [self.weight]
+        chances, variance, shared = self._told(segments, start, end)
+        together = np.cov(chances, bias=True) if n > 1 else np.empty((0, 0))
         chosen: list[int] = []
         most = 0.0
         for _ in range(min(n, len(segments))):
-            gain = self.gain(segments, start=start, end=end, share=share, worlds=worlds)
+            gain = (shared**2).sum(axis=1) / (variance * self._cost(segments, share))
             gain[chosen] = 0.0
             best = int(np.argmax(gain))
             if not gain[best] > 1e-9:
                 break
             chosen.append(best)
             most = max(most, float(gain[best]))
-            if len(chosen) < n:  # the next one is chosen for several ways in which this one may be answered
-                worlds = [self._answered(w, segments[best], rng) for w in (worlds if len(chosen) > 1 else worlds * 8)]
+            if len(chosen) < n:  # what is left of all others, given this answer, as far as a line predicts it
+                given = together[best] / variance[best]
+                shared = shared - given[:, None] * shared[best]
+                variance = np.maximum(variance - given * together[best], 1e-9)
+                together = together - given[:, None] * together[best]
         return segments[chosen], most
 
-    def gain(
-        self, segments: Intervals, *, start: float, end: float, share: float, worlds: Sequence[Array] = ()
-    ) -> Array:
-        """How much each segment is expected to tell about every label from start to end for its cost; ``worlds``: on
-        average over these weights of the particles."""
-        step, cost = (end - start) / _COARSE, (1 - share) * (segments[:, 1] - segments[:, 0]) + share
-        told = [kernels.gains(*self._arrays, weight, segments, start, step, _COARSE, self.recording_length)
-                for weight in worlds or [self.weight]]  # fmt: skip
-        return np.asarray(np.mean(told, axis=0) / cost)
+    def gain(self, segments: Intervals, *, start: float, end: float, share: float) -> Array:
+        """How much each segment is expected to tell about every label from start to end for its cost."""
+        _, variance, shared = self._told(segments, start, end)
+        return np.asarray((shared**2).sum(axis=1) / (variance * self._cost(segments, share)))
 
-    def _answered(self, weight: Array, segment: Any, rng: np.random.Generator) -> Array:
-        present = np.exp(self._likelihood(segment, 1.0))
-        after = weight * (present if rng.random() < float(weight @ present) else 1 - present)
-        return np.asarray(after / after.sum(), dtype=np.float64)
+    @staticmethod
+    def _cost(segments: Intervals, share: float) -> Array:
+        return np.asarray((1 - share) * (segments[:, 1] - segments[:, 0]) + share)
+
+    def _told(self, segments: Intervals, start: float, end: float) -> tuple[Array, Array, Array]:
+        r"""Of the answers to each segment: chances in every particle, variance, and covariance with every label.
+
+        An answer lowers the variance of the labels by the square of the latter over the former,
+
+        .. math:: \sum_t P(1-P)\,(P(\text{active}_t \mid \text{present}) - P(\text{active}_t \mid \text{absent}))^2
+        """
+        step, chances = (end - start) / _COARSE, self._chances(segments)
+        weights = np.vstack((np.ones(len(self.count)), chances)) / len(self.count)
+        active = kernels.cover(self.starts, self.ends, self.count, weights, start, step, _COARSE)
+        present = chances.mean(axis=1)
+        shared = (active[1:] - present[:, None] * active[0]) * np.sqrt(step)
+        return chances, np.maximum(present * (1 - present), 1e-9), shared
 
     def _candidates(self, share: float, shortest: float) -> Intervals:
         """Segments between points where an answer can turn: where a growing segment holds enough of an event."""
@@ -417,6 +424,14 @@ class ParticlePosterior(TimelinePosterior):
         if len(order) > _COMPARED:
             order = order[np.linspace(0, len(order) - 1, _COMPARED).astype(np.int64)]
         return np.column_stack((onsets[order // len(offsets)], offsets[order % len(offsets)]))
+
+
+def _logarithm(
+    starts: Array, ends: Array, own: Array, count: Any, numbers: Array, segment: Any, present: float, length: float
+) -> Array:
+    """The logarithm of the chance of one answer under each particle."""
+    chance = kernels.chances(starts, ends, own, count, numbers, np.asarray(segment)[None], length)[0]
+    return np.log(np.maximum(1e-300, chance if present > 0.5 else 1 - chance))
 
 
 _kept: OrderedDict[bytes, ParticlePosterior] = OrderedDict()
