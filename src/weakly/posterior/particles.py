@@ -239,7 +239,7 @@ class ParticlePosterior(TimelinePosterior):
         """P(an event is under way), per step."""
         step = (self.high - self.low) / _STEPS
         share = kernels.cover(self.starts, self.ends, self.count, self.weight[None], self.low, step, _STEPS)[0]
-        return np.clip(share, 0.0, 1.0)
+        return np.asarray(np.clip(share, 0.0, 1.0))
 
     def wrong_seconds(self, start: float, end: float) -> Array:
         """Seconds from start to end that are wrong in each particle, if every step gets its more likely label."""
@@ -265,7 +265,7 @@ class ParticlePosterior(TimelinePosterior):
     def information(self, segments: Any) -> Array:
         """Bits that the answer to each further segment is expected to tell about the timeline and who answers."""
         chances = self._chances(np.asarray(segments, dtype=np.float64).reshape(-1, 2))
-        return np.maximum(0.0, entropy(chances.mean(axis=1)) - entropy(chances).mean(axis=1))
+        return np.asarray(np.maximum(0.0, entropy(chances.mean(axis=1)) - entropy(chances).mean(axis=1)))
 
     def chance(self, segment: Any) -> float:
         """The chance that this segment is called present."""
@@ -308,7 +308,7 @@ class ParticlePosterior(TimelinePosterior):
         more = min(MOST, self.starts.shape[1] + 12) - self.starts.shape[1]
         arrays = *(np.pad(x, ((0, 0), (0, more))) for x in self._arrays[:3]), self.count, self.numbers
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
-        log = _logarithm(*self._arrays, segment, present, self.recording_length)
+        log = _logarithm(self._arrays, segment, present, self.recording_length)
         said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
         mean = said * np.log(said) + (1 - said) * np.log1p(-said)
         surprise = self.surprise + mean - np.log(said)
@@ -337,7 +337,7 @@ class ParticlePosterior(TimelinePosterior):
             effort = _EFFORT if part == 1.0 or left > 1e-9 else _MORE * _EFFORT  # few particles became many
             moved(rng, *arrays, segments, given, power, yes, self.low, self.high, self.recording_length, prior,
                   self.signal, scale, effort)  # fmt: skip
-            log = _logarithm(*arrays, segment, present, self.recording_length) if left > 1e-9 else log
+            log = _logarithm(arrays, segment, present, self.recording_length) if left > 1e-9 else log
         *events, count, numbers = arrays
         starts, ends, own = (x[:, : max(1, int(count.max()))].copy() for x in events)
         return replace(self, segments=segments, present=given, starts=starts, ends=ends, own=own, count=count,
@@ -426,12 +426,10 @@ class ParticlePosterior(TimelinePosterior):
         return np.column_stack((onsets[order // len(offsets)], offsets[order % len(offsets)]))
 
 
-def _logarithm(
-    starts: Array, ends: Array, own: Array, count: Any, numbers: Array, segment: Any, present: float, length: float
-) -> Array:
+def _logarithm(arrays: tuple[Any, ...], segment: Any, present: float, length: float) -> Array:
     """The logarithm of the chance of one answer under each particle."""
-    chance = kernels.chances(starts, ends, own, count, numbers, np.asarray(segment)[None], length)[0]
-    return np.log(np.maximum(1e-300, chance if present > 0.5 else 1 - chance))
+    chance = kernels.chances(*arrays, np.asarray(segment)[None], length)[0]
+    return np.asarray(np.log(np.maximum(1e-300, chance if present > 0.5 else 1 - chance)))
 
 
 _kept: OrderedDict[bytes, ParticlePosterior] = OrderedDict()
