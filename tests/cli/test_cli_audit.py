@@ -170,7 +170,7 @@ def test_facts_come_out_of_the_command(capsys, real_data):
         "--label", "1_engine",
     )  # fmt: skip
     words = " ".join(out.split())
-    assert "149 are unanimously present, 1,082 unanimously absent, 1,120 split" in words
+    assert "149 are unanimously present, 1,082 unanimously absent and 1,120 split" in words
 
 
 def test_a_card_and_who_examined_what(capsys, files, tmp_path):

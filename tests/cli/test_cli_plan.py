@@ -70,7 +70,7 @@ def test_a_rule_and_no_criterion(capsys):
     assert run(*asked, "--verbose") == 0
     assert "weakly audit" in capsys.readouterr().out.replace("\n", " ")
     assert run(*asked, "--rule", "seconds:1", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["settings"]["rule"] == "seconds(1)"
+    assert json.loads(capsys.readouterr().out)["settings"]["rule"] == "seconds:1"
 
 
 def test_json_is_the_dictionary_and_nothing_else(capsys):

@@ -46,7 +46,7 @@ def test_noise_and_rules(capsys):
     noisy = json.loads(run(capsys, *PLAIN, "--segment-length", "0.8", "--flip-rate", "0.1", "--json").out)
     assert noisy["rows"][0]["annotator"] == "criterion 0.5, flip_rate 0.1"
     ruled = json.loads(run(capsys, *PLAIN, "--segment-length", "3", "--rule", "any,birdnet", "--json").out)
-    assert [row["rule"] for row in ruled["rows"]] == ["any", "margin(0.5)"]
+    assert [row["rule"] for row in ruled["rows"]] == ["any", "margin:0.5"]
     votes = run(
         capsys, *PLAIN, "--segment-length", "1.2", "--hop", "0.3", "--votes", "2", "--phase", "random", "--json"
     )

@@ -28,7 +28,7 @@ def test_the_project_file_sets_what_the_command_line_does_not(capfd, tmp_path, m
     assert code == 0
     assert "weakly.toml sets rule, segment_length" in err
     assert json.loads(out)["settings"]["segment_length"] == [1.0, 3.0]
-    assert {row["rule"] for row in json.loads(out)["rows"]} == {"seconds(1)"}
+    assert {row["rule"] for row in json.loads(out)["rows"]} == {"seconds:1"}
     code, out, _ = run(capfd, *EVALUATE, "--presence-criterion", "0.5")  # who answers is replaced as a whole
     assert (code, json.loads(out)["rows"][0]["presence_criterion"]) == (0, 0.5)
     assert "rule" not in json.loads(out)["rows"][0]
@@ -61,13 +61,31 @@ def test_stdin_and_quiet(capfd, monkeypatch):
     assert json.loads(out)["rows"] == json.loads(expected)["rows"]
 
 
+def test_notes_and_messages_fit_the_line(capfd, monkeypatch):
+    """Notes on stderr are folded where COLUMNS says how wide a line is; an error stays one line."""
+    monkeypatch.setenv("COLUMNS", "60")
+    notes = run(capfd, *EVALUATE, "--presence-criterion", "0.5")[2]
+    assert max(map(len, notes.splitlines())) <= 60
+    assert "weakly: read: 244 rows = 240 events, 4 empty" in notes
+    code, _, err = run(capfd, *EVALUATE, "--votes", "2/3")
+    assert (code, err) == (2, "weakly: --votes must be a whole number (see 'weakly evaluate --help')\n")
+
+
 def test_version_completion_and_groups(capfd, monkeypatch):
     assert run(capfd, "-V")[:2] == (0, f"weakly {weakly.__version__}\n")
     monkeypatch.setenv("COLUMNS", "100")
     out = run(capfd, "evaluate", "--help")[1]
     assert out.index("─ Options") < out.index("─ Reading files") < out.index("─ Output")
-    assert "<bool>" not in out.split("─ Reading files")[1]
-    assert "--install-completion" in run(capfd, "--help")[1]
+    assert "<" not in out.split("─ Options")[1]  # no option shows a type of Python, a flag none at all
+    first = run(capfd, "-h")[1]
+    assert "--install-completion" in first
+    assert "<bool>" not in first
+    assert first.index("│ plan ") < first.index("│ evaluate ") < first.index("│ check ")
+    panels = ("─ The work", "─ Who answers", "─ Ways to label", "─ Cost", "─ Reading files", "─ Output")
+    long = run(capfd, "plan", "-h")[1]
+    assert sorted(panels, key=long.index) == list(panels)
+    audit = run(capfd, "audit", "-h")[1]
+    assert "--examined" in audit.split("─ Reading files")[1]  # declared by the command itself, and still there
     monkeypatch.setenv("_WEAKLY_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "weakly eval")
     monkeypatch.setenv("COMP_CWORD", "1")

@@ -76,7 +76,7 @@ COMMANDS = {
     "plan, all of it": (["plan", "--event-length", "1", "--recording-length", "60", "--verbose"], r"^Good. By hand: "),
     "evaluate": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "1,3,10", "--presence-criterion", "0.1,0.5"],
-        r"^Criterion 0.1: of 3 lengths tried, 1 s is best",
+        r"^With criterion 0.1, 1 s is the best of 3 lengths",
     ),
     "evaluate, rules": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "3", "--compare-rules"],
@@ -85,7 +85,7 @@ COMMANDS = {
     "simulate": (
         [*words("simulate --event-length 1 --events 3 --recording-length 60"),
          *words("--recordings 40 --segment-length 0.5,1,2 --seed 1")],
-        r"^Of 3 lengths tried, \S+ s is best",
+        r"^\S+ s is the best of 3 lengths",
     ),
     "audit": (["audit", "--strong", "pilot.tsv", "--weak", "clips.csv"], r"^- \S+.*%"),
     "check": (["check", "pilot.tsv"], r"^240 events in 40 recordings, 1 file: 1 finding"),

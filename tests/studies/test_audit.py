@@ -433,7 +433,7 @@ def test_few_answers_are_drawn_to_the_others():
     assert row["presence_criterion_low"] <= 0.4 <= row["presence_criterion_high"]
 
 
-@pytest.mark.filterwarnings("ignore:these answers do not look like this model")  # they go by seconds
+@pytest.mark.filterwarnings("ignore:these answers do not agree with the fitted model")  # they go by seconds
 def test_the_rule_that_made_the_labels_is_found():
     strong, _ = data_set(12, recordings=30)
     rows = []
@@ -456,7 +456,7 @@ def test_the_rule_that_made_the_labels_is_found():
         (wk.PresenceRule.fraction(0.25), None, "event_fraction"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:these answers do not look like this model")
+@pytest.mark.filterwarnings("ignore:these answers do not agree with the fitted model")
 def test_the_sentence_follows_the_rule_that_decides(rule, words, scale):
     """Answers that follow seconds have a best share of the event too; it must not be told as what decided."""
     strong, _ = data_set(12, recordings=30)
@@ -723,20 +723,20 @@ def test_answers_that_do_not_look_like_the_model_say_so(kind, tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = wk.audit(strong=strong, answers=answers)
-    doubts = [str(one.message) for one in caught if "do not look like this model" in str(one.message)]
+    doubts = [str(one.message) for one in caught if "do not agree with the fitted model" in str(one.message)]
     card = found.write_card(tmp_path / "card.md").read_text().replace("\\", "")
     headline = next(finding.text for finding in found.findings if "an event is called present once" in finding.text)
     told = to_json(found.to_dict())
     if kind not in ODD:
         assert found.fit.p_value >= 0.05
         assert not doubts
-        assert "these answers look like this model" in card
+        assert "these answers agree with the fitted model" in card
         assert "do not look" not in headline
         return
     assert min(found.fit.p_values, key=found.fit.p_values.get) == ODD[kind]
     assert found.fit.p_value < 0.05
     assert len(doubts) == 1
-    assert all("do not look like this model" in text for text in (card, headline, told))
+    assert all("do not agree with the fitted model" in text for text in (card, headline, told))
     if kind == "inaudible":  # is a rate of its own, and no lapses
         assert found.fit.inaudible_share == pytest.approx(0.3, abs=0.12)
         assert found.fit.lapse_rate < 0.15 < found.estimates["x", ""].lapse_rate

@@ -198,7 +198,7 @@ class TestTheAnswer:
 
     def test_who_answers_if_nobody_says(self, owls):
         """A second of a long event, half of a short one; slips only where a label rests on several answers."""
-        assert owls.settings["rule"] == "seconds(1) or fraction(0.5)"
+        assert owls.settings["rule"] == "seconds:1|fraction:0.5"
         fixed = wk.plan("2-20", rule="seconds:1|fraction:0.5", **OWLS)
         mine, other = (next(row for row in made.rows if row.design == Fixed(10.0)) for made in (owls, fixed))
         assert mine.wrong_time == pytest.approx(other.wrong_time, abs=1e-12)

@@ -165,10 +165,10 @@ def hours(seconds: float) -> str:
 def counted(number: int, noun: str) -> str:
     """How many there are, as people say it.
 
-    >>> counted(1, "event"), counted(1168, "recording"), counted(2, "query")
-    ('1 event', '1,168 recordings', '2 queries')
+    >>> counted(1, "event"), counted(1168, "recording"), counted(2, "query"), counted(2, "class")
+    ('1 event', '1,168 recordings', '2 queries', '2 classes')
     """
-    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith("ss") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else many}"
 
 

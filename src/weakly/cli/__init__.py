@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import signal
 import sys
 import warnings
@@ -19,13 +20,14 @@ from ..base.errors import InvalidInput, WeaklyError
 from ..base.results import inputs_kept
 from . import common
 
+_HELP: Any = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="weakly",
     help="Know how good weak labels are before you pay for them.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
 
 
@@ -42,7 +44,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: bool = typer.Option(
-        False, "--version", "-V", callback=_version, is_eager=True, metavar="", help="Print the version and exit."
+        False, "--version", "-V", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
     pass
@@ -58,6 +60,16 @@ def _one_line(message: object) -> str:
     from ..base.results import printable
 
     return printable(" ".join(str(message).split()))
+
+
+def _number_wanted(message: str) -> str:
+    """The message of a wrong value, in our words where it wants a number.
+
+    >>> _number_wanted("Invalid value for '--votes': Input should be a valid integer, unable to parse string as it")
+    '--votes must be a whole number'
+    """
+    wanted = re.match(r"Invalid value for '(--[\w-]+)'.*\bvalid (integer|number|float)", message)
+    return f"{wanted[1]} must be a {'whole ' * (wanted[2] == 'integer')}number" if wanted else message
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
@@ -80,14 +92,24 @@ def _repeated(arguments: list[str]) -> list[str]:
     >>> _repeated(["audit", "--strong", "a.txt", "b.txt", "--label", "owl"])
     ['audit', '--strong', 'a.txt', '--strong', 'b.txt', '--label', 'owl']
     """
-    found: list[str] = []
+    words: list[str] = []
     for word in arguments:
-        several = found[-2:-1] and found[-2] in ("--strong", "--weak", "--answers") and not word.startswith("-")
-        found += [found[-2], word] if several and arguments[0] == "audit" else [word]
-    return found
+        several = words[-2:-1] and words[-2] in ("--strong", "--weak", "--answers") and not word.startswith("-")
+        words += [words[-2], word] if several and arguments[0] == "audit" else [word]
+    return words
 
 
-def _project(arguments: list[str]) -> dict[str, dict[str, Any]]:
+def _group() -> Any:
+    """The command with all that it can do; in its help a flag shows no type, as it takes no value."""
+    group: Any = typer.main.get_command(app)
+    for each in (group, *group.commands.values()):
+        for parameter in each.get_params(typer.Context(each, **_HELP)):
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+    return group
+
+
+def _project(arguments: list[str], commands: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """By command, the options that ``weakly.toml`` of this folder sets: for all commands, or in the table of one.
 
     What the command line says of who answers replaces all that the file says of it.
@@ -99,16 +121,15 @@ def _project(arguments: list[str]) -> dict[str, dict[str, Any]]:
     import tomllib
 
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file}: {error}") from error
-    commands: Any = getattr(typer.main.get_command(app), "commands", {})
     options = {name: {each.name: each for each in command.params} for name, command in commands.items()}
     known = {each for names in options.values() for each in names} - {"json", "out", "report", "force", "quiet"}
     who = {"presence_criterion", "rule", "annotator"}
     given = {word.partition("=")[0][2:].replace("-", "_") for word in arguments if word.startswith("--")}
-    own = said.get(arguments[0], {}) if arguments[0] in options else {}
-    shared = {key: value for key, value in said.items() if not (key in options and isinstance(value, dict))}
+    own = settings.get(arguments[0], {}) if arguments[0] in options else {}
+    shared = {key: value for key, value in settings.items() if not (key in options and isinstance(value, dict))}
     for key, value in (shared | own).items():
         name = key.replace("-", "_")
         if name not in known or (key in own and name not in options[arguments[0]]):
@@ -143,8 +164,9 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed
     try:
         with inputs_kept(), TemporaryDirectory() as folder:
-            words = _stdin_as_file(_repeated(arguments), folder)
-            code = app(args=words, prog_name="weakly", standalone_mode=False, default_map=_project(arguments))
+            words, group = _stdin_as_file(_repeated(arguments), folder), _group()
+            own = _project(arguments, group.commands)
+            code = group(args=words, prog_name="weakly", standalone_mode=False, default_map=own)
         if code == 130:  # some releases of typer turn the interruption into this code
             raise KeyboardInterrupt
     except _UsageError as error:
@@ -152,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(error.ctx.get_help(), file=sys.stderr)
         else:
             where = f" (see '{error.ctx.command_path} --help')" if getattr(error, "ctx", None) else ""
-            print(f"weakly: {_one_line(error.format_message())}{where}", file=sys.stderr)
+            print(f"weakly: {_one_line(_number_wanted(error.format_message()))}{where}", file=sys.stderr)
         code = 2
     except (BrokenPipeError, SystemExit) as error:  # the reader, such as head, has seen enough
         if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
@@ -161,8 +183,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = 141  # typer and rich would end with 1, which says that a check did not hold
     except (WeaklyError, OSError) as error:
         system = isinstance(error, OSError) and error.strerror and error.filename is not None
-        said = f"{error.filename}: {error.strerror}" if system else error  # type: ignore[union-attr]
-        print(f"weakly: {_one_line(said)}", file=sys.stderr)
+        reason = f"{error.filename}: {error.strerror}" if system else error  # type: ignore[union-attr]
+        print(f"weakly: {_one_line(reason)}", file=sys.stderr)
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         print("weakly: interrupted", file=sys.stderr)
@@ -173,5 +195,11 @@ def main(arguments: list[str] | None = None) -> None:
 # Each command registers itself when it is imported.
 from . import check, demo, evaluate, label, plan, queries  # noqa: E402,F401
 
+#: The order of the list of commands: plan what to label, label it, look at what came out.
+_ORDER = (
+    *("plan", "evaluate", "simulate", "audit", "queries", "label", "answers", "infer"),
+    *("convert", "check", "reproduce", "serve", "demo"),
+)
+app.registered_commands.sort(key=lambda each: _ORDER.index(each.name or ""))
 for _command in app.registered_commands:
     _command.help = _paragraphs(_command.help or (_command.callback and _command.callback.__doc__) or "")

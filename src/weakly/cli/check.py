@@ -26,7 +26,7 @@ Examples:
 
 @command("check", _HELP, reading="label recording_length format columns where annotator merge examined", leaving="json")
 def check(
-    files: list[str] = typer.Argument(..., metavar="FILE...", help="Files, folders, patterns or addresses."),
+    files: list[str] = typer.Argument(..., metavar="FILE", help="Files, folders, patterns or addresses."),
     recordings: Path = option("Folder with the sounds, to compare names.", metavar="DIR"),
     strict: bool = option("Exit with 1 if anything is found.", False, "--strict"),
     fail_on: list[str] = option("Exit 1 if this holds: 'findings>0', 'past_the_end>10', 'skipped>0'."),
@@ -43,13 +43,12 @@ def check(
         if outlet.json:
             print_json(result)
         else:
-            n = len(result.findings)
-            verdict = "nothing found" if result.clean else f"{n} finding{'' if n == 1 else 's'}"
+            verdict = "nothing found" if result.clean else counted(len(result.findings), "finding")
             events, recordings_ = counted(result.n_events, result.what), counted(result.n_recordings, "recording")
             say(f"{events} in {recordings_}, {counted(len(result.files), 'file')}: {verdict}")
             if result.sample is not None:
-                told = ", ".join(f"{name} {n:,}" for name, n in result.sample.items())
-                say(f"A table this large is checked by a sample of whole recordings: {told}", indent="  ")
+                sizes = ", ".join(f"{name} {n:,}" for name, n in result.sample.items())
+                say(f"A table this large is checked by a sample of whole recordings: {sizes}", indent="  ")
             for finding in result.findings:
                 say(str(finding), indent="  ")
             alike: dict[str, list[tuple[str, str]]] = {}
@@ -59,16 +58,16 @@ def check(
                 first = many[0] if len(many) == 1 else (f"{len(many):,} files, first {many[0][0]}", line)
                 say(": ".join(first), indent="  ")
             sums = result.account
-            told = " + ".join(f"{sums[name]:,} {name}" for name in ("empty", "skipped", "merged"))
+            others = " + ".join(f"{sums[name]:,} {name}" for name in ("empty", "skipped", "merged"))
             why = ", ".join(f"{n:,} {reason}" for reason, n in result.merged.items())
-            told += f" ({why})" if why else ""
-            say(f"{counted(sums['rows'], 'row')} = {sums['events']:,} with {result.what}s + {told}")
+            others += f" ({why})" if why else ""
+            say(f"{counted(sums['rows'], 'row')} = {sums['events']:,} with {result.what}s + {others}")
     unread = any(item.kind == "unreadable" for item in result.findings)
     if unread or (strict and not result.clean):
         raise typer.Exit(1)
 
 
-_CONVERT_HELP = """Convert annotations between formats; empty recordings are kept, what a format cannot hold is said.
+_CONVERT_HELP = """Convert annotations between formats; empty recordings are kept, losses are reported.
 
 IN is a file, a folder, a quoted pattern or an address; OUT is a file, or a folder for formats with one file per
 recording.

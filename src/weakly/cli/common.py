@@ -36,8 +36,12 @@ def fresh(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def option(help: str, default: Any = None, *names: str, **how: Any) -> Any:
-    """An option of a command; its name is that of the argument unless told. A flag shows no type."""
-    return typer.Option(default, *names, help=help, **({"metavar": ""} if isinstance(default, bool) else {}) | how)
+    """An option of a command; its name is that of the argument unless told."""
+    return typer.Option(default, *names, help=help, **how)
+
+
+#: What a help shows for the value of an option; a flag takes none.
+_VALUES: dict[Any, str] = {str: "TEXT", list[str]: "TEXT", int: "N", float: "NUMBER", Path: "PATH", bool: ""}
 
 
 def chosen(values: dict[str, Any], names: str) -> dict[str, Any]:
@@ -190,9 +194,9 @@ def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:
             note(f"weakly: read: {line}")
         sums = rows.account
         if rows.reading and sums["rows"] != sums["events"]:
-            told = ", ".join(f"{sums[name]} {name}" for name in ("events", "empty", "skipped", "merged") if sums[name])
-            told += f" ({sums['absent']} of them say absent)" if sums.get("absent") else ""
-            note(f"weakly: read: {sums['rows']} rows = {told}")
+            kinds = ", ".join(f"{sums[kind]} {kind}" for kind in ("events", "empty", "skipped", "merged") if sums[kind])
+            kinds += f" ({sums['absent']} of them say absent)" if sums.get("absent") else ""
+            note(f"weakly: read: {sums['rows']} rows = {kinds}")
     return rows
 
 
@@ -206,12 +210,19 @@ class Outlet:
 
 
 def command(
-    name: str, help: str, *, reading: str = "", leaving: str = "json out report force", **own: Any
+    name: str,
+    help: str,
+    *,
+    reading: str = "",
+    leaving: str = "json out report force",
+    panels: dict[str, str] | None = None,
+    **own: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a command that has shared options as well, by their names in :data:`SHARED`.
 
-    Those of ``reading`` come to the function as one :class:`ReadingOptions`, those of ``leaving`` as an :class:`Outlet`
-    ``own`` declares some of them otherwise.
+    Those of ``reading`` come to the function as one :class:`ReadingOptions`, those of ``leaving`` as an
+    :class:`Outlet`; ``own`` declares some of them otherwise. ``panels`` groups the options of a long help: title of a
+    panel -> names.
     """
     from . import app
 
@@ -240,6 +251,13 @@ def command(
                               annotation=SHARED[each][0])
             for each in names
         ]  # fmt: skip
+        panel = {each: title for title, grouped in (panels or {}).items() for each in grouped.split()}
+        panel |= {each: SHARED[each][1].rich_help_panel for each in names}
+        for each in parameters:
+            if isinstance(each.default, typer.models.OptionInfo):
+                each.default.rich_help_panel = panel.get(each.name)
+                if each.default.metavar is None:
+                    each.default.metavar = _VALUES.get(each.annotation)
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__name__ = function.__name__
@@ -320,12 +338,14 @@ def print_json(result: Any) -> None:
     typer.echo(text)
 
 
-def columns() -> int | None:
-    """How many characters a line holds: of the terminal, or as COLUMNS says; None for another pipe or file."""
+def columns(stream: Any = None) -> int | None:
+    """How many characters a line of stdout holds, or of another stream: those of its terminal, or as COLUMNS says; None
+    for another pipe or file."""
     import shutil
 
-    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    return shutil.get_terminal_size().columns if known else None
+    if os.environ.get("COLUMNS", "").isdigit():
+        return int(os.environ["COLUMNS"]) or None
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
@@ -355,11 +375,11 @@ project: dict[str, Any] = {}  # the options that weakly.toml gave it
 
 
 def note(text: str, *, fold: bool = True) -> None:
-    """A line on stderr beside the answer, folded on a terminal; --quiet leaves it out."""
+    """A line on stderr beside the answer, folded as stdout is; --quiet leaves it out."""
     from ..base.results import printable
 
     if not quiet:
-        width = columns() or 80 if fold and sys.stderr.isatty() else None
+        width = columns(sys.stderr) if fold else None
         print(printable(text) if width is None else wrapped(printable(text), width, "  "), file=sys.stderr)
 
 

@@ -83,6 +83,7 @@ def reproduce(
     import pandas as pd
 
     from ..apps.paper import reproduce as run
+    from ..base.results import counted
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
         data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None, "dcase2017": dcase2017}
@@ -99,7 +100,9 @@ def reproduce(
             say()
             print_table(listed[["name", "verdict", "erratum", *(["measured"] if verbose else [])]])
             say()
-        shown = f"{len(found.pictures)} figures, {len(found.tables)} tables in {found.seconds:.1f} s"
+        shown = (
+            f"{counted(len(found.pictures), 'figure')}, {counted(len(found.tables), 'table')} in {found.seconds:.1f} s"
+        )
         say(shown if outlet.out is not None else f"{shown}; --out DIR writes them, --verbose shows more")
         if outlet.out is not None:
             wrote(outlet.out / "index.html")

@@ -45,7 +45,7 @@ _WORKERS = typer.Option(None, "--workers", help="Threads; left out, one per proc
     label=_LABEL,
 )
 def evaluate(
-    files: list[str] = typer.Argument(..., help="Annotation files, folders or patterns."),
+    files: list[str] = typer.Argument(..., metavar="FILE", help="Annotation files, folders or patterns."),
     segment_length: str = option("Seconds: 3; several 1,3,10; a range 0.5:10:20. Left out, 60 that suit the events."),
     presence_criterion: str = option("Share of an event that is noticed, in (0, 1]: 0.5 or 0.1,0.5 or 0.1:1:10."),
     rule: str = option("Instead: any, seconds:0.25, coverage:0.5, shorter:1, birdnet, ...; several a,b; either a|b."),
@@ -197,7 +197,7 @@ def _write_labels(events: Events, asked: dict[str, Any], label: str | None, targ
     return targets
 
 
-_SIMULATE_HELP = """Simulate recordings and their weak labels: accuracy, event recall and the best segment length.
+_SIMULATE_HELP = """Simulate recordings and their weak labels: accuracy near events, events found, the best length.
 
 Examples:
 
@@ -345,7 +345,7 @@ def audit(
         deliver(result, outlet, name="audit", most=25)
         if labels is not None and truth is None and not result.sentences() and not outlet.json:
             words = f"{counted(len(labels), 'label')} in {counted(len(labels.recordings), 'recording')}"
-            common.say(f"{words}: nobody labelled anything twice, nothing can be compared; --strong gives the truth.")
+            common.say(f"{words}: no segment has two labels, so nothing can be compared; --strong gives the truth.")
         if card is not None:
             wrote(result.write_card(card))
 
@@ -382,7 +382,7 @@ def _joined(tables: list[Any], merge: dict[str, list[str]]) -> list[Any]:
     ]
 
 
-_INFER_HELP = """From answers back to events: when, how many and how long they were, and how sure that is.
+_INFER_HELP = """Infer events from answers: when they were, how many and how long, each with an interval.
 
 Answers are present/absent labels of segments of any length, overlapping, nested, repeated, by one or several people.
 What is left out (rate, law of event lengths, criterion) is estimated from them, as far as they tell.
@@ -404,7 +404,7 @@ Examples:
 @command("infer", _INFER_HELP, reading="label recording_length where annotator merge sample columns format on_error")
 def infer(
     answers: list[str] = typer.Argument(
-        ..., metavar="ANSWERS...", help="Files with answers, or clip labels; or addresses."
+        ..., metavar="ANSWERS", help="Files with answers, or clip labels; or addresses."
     ),
     event_length: str = option("Law of event lengths: 1, 0.5,1,4 or gamma:0.8,loc=0.5; left out, estimated."),
     pilot: list[str] = option("Strong annotations of some recordings: each class's law of lengths."),

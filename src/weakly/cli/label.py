@@ -64,11 +64,23 @@ PAGE = 30.0  # seconds that are marked at a time
 MOST_INSTRUCTIONS = 50_000
 
 
-@command("label", _HELP, leaving="")
+@command(
+    "label",
+    _HELP,
+    leaving="",
+    panels={
+        "What is asked": "name method plan choice segment_length hop queries_per_recording shortest repeats together "
+        "in_order mark minutes measure items events",
+        "What is known": "event_length event_rate presence_criterion features scores feature_hop sample_rate",
+        "Who answers": "annotator annotators votes instructions samples",
+        "When to stop, and prices": "target per_second per_query currency",
+        "The campaign and its server": "out database export new_tokens withdraw host port browser names",
+    },
+)
 def label(
     context: typer.Context,
     recordings: list[Path] = typer.Argument(
-        None, metavar="[RECORDINGS]...", help="Audio files or folders, after a campaign's folder or without."
+        None, metavar="RECORDINGS", help="Audio files or folders, after a campaign's folder or without."
     ),
     name: str = option("The class that is asked for; several: dog,cat.", "event", "--label"),
     method: str = option(

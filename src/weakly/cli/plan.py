@@ -44,10 +44,16 @@ _SAME = "presence_criterion rule event_rate tools budget target methods objectiv
     _HELP,
     reading="recording_length label format columns where annotator merge examined sample on_error",
     label=typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
+    panels={
+        "The work": "event_length events event_rate total_hours family",
+        "Who answers": "presence_criterion rule annotators",
+        "Ways to label": "segment_length tools methods objective target budget",
+        "Cost": _PRICES.replace("annotators", "work seconds_per_answer speed"),
+    },
 )
 def plan(
     pilot: list[str] = typer.Argument(
-        None, metavar="[PILOT]...", help="Pilot annotations: files, folders, patterns or addresses."
+        None, metavar="PILOT", help="Pilot annotations: files, folders, patterns or addresses."
     ),
     event_length: str = option("Seconds; several (0.5,1,4); 2-20; 3±1; about 3; or a law (gamma:0.8,loc=0.5)."),
     presence_criterion: str = option(
@@ -165,7 +171,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
         screen.print(Text(wrapped(f"  - {own.name}: {', '.join(labels)}", width, "    ")), soft_wrap=True)
     if not verbose:
         for line in made.warnings:
-            screen.print(Text("\n" + wrapped(f"Mind: {line}", width)), soft_wrap=True)
+            screen.print(Text("\n" + wrapped(f"Note: {line}", width)), soft_wrap=True)
         screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
         return
     from ..studies.plan.plan_result import break_even_words
@@ -173,7 +179,7 @@ def show(made: Any, *, verbose: bool = False) -> None:
 
     for heading, lines in (
         ("The recommendation in detail", [made.details]),
-        ("Mind", made.warnings),
+        ("Notes", made.warnings),
         ("Where a way stops making sense", notes(made.rows)),
         ("Following the events instead", break_even_words(made)),
         ("This rests on", made.assumptions),

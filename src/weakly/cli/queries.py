@@ -27,7 +27,7 @@ _ANSWERS_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels
 
 @command("answers", _ANSWERS_HELP, leaving="json out", out=_ANSWERS_OUT)
 def answers(
-    exports: list[Path] = typer.Argument(..., metavar="EXPORT...", help="Files or folders that the tool exported."),
+    exports: list[Path] = typer.Argument(..., metavar="EXPORT", help="Files or folders that the tool exported."),
     queries: Path = option("The campaign: its folder, or queries.csv in it.", ...),
     strong: Path = option("Strong labels of the same recordings: the criterion from them."),
     *,
@@ -101,7 +101,7 @@ def _say_answers(result: dict[str, Any]) -> None:
         say(f"the method asks {result['n_next']} more queries next: weakly queries --resume DIR")
 
 
-_HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or a table.
+_HELP = """Make the segments that annotators answer, fixed or adaptive, for Label Studio, Raven, Audacity or as a table.
 
 The plan (how many queries, how long) is printed before anything is written. DIR/campaign.db holds the campaign; the
 other files are exports of it. Run the command again and nothing changes: answers that were typed into the files are
@@ -128,10 +128,22 @@ event_length event_rate presence_criterion signal repeats"""
 _SETTINGS = {**{name: name for name in _SAME.split()}, "events_per_recording": "n_events"}
 
 
-@command("queries", _HELP, leaving="json out", out=_OUT)
+@command(
+    "queries",
+    _HELP,
+    leaving="json out",
+    out=_OUT,
+    panels={
+        "Fixed segments, windows and bisection": "segment_length hop votes start_length events_per_recording "
+        "guess_rate lapse_rate query_cost_share",
+        "Information": "batch scores wrong_time event_length event_rate presence_criterion signal",
+        "Change points and signals": "features feature_hop windows threshold shortest sample_rate",
+        "For the tool": "to url_prefix cut",
+    },
+)
 def queries(
     context: typer.Context,
-    recordings: list[Path] = typer.Argument(None, metavar="[RECORDINGS]...", help="Audio files, folders or patterns."),
+    recordings: list[Path] = typer.Argument(None, metavar="RECORDINGS", help="Audio files, folders or patterns."),
     method: str = option(
         "fixed, windows, bisection, by_hand, screening, change-point (clean recordings), information, oracle."
     ),

@@ -56,13 +56,13 @@ class PresenceRule:
     def fraction(cls, share: float) -> PresenceRule:
         """At least this share of the event lies in the segment: the paper's presence criterion."""
         share = float(check("presence_criterion", share))
-        return cls((Form(event_share=share),), f"fraction({share:g})")
+        return cls((Form(event_share=share),), f"fraction:{share:g}")
 
     @classmethod
     def seconds(cls, length: float) -> PresenceRule:
         """At least this many seconds of the event lie in the segment; shorter events are never noticed."""
         length = positive("seconds", length)
-        return cls((Form(seconds=length),), f"seconds({length:g})")
+        return cls((Form(seconds=length),), f"seconds:{length:g}")
 
     @classmethod
     def any(cls) -> PresenceRule:
@@ -73,13 +73,13 @@ class PresenceRule:
     def coverage(cls, share: float) -> PresenceRule:
         """At least this share of the segment is filled by one event."""
         share = float(check("presence_criterion", share, called="coverage"))
-        return cls((Form(segment_share=share),), f"coverage({share:g})")
+        return cls((Form(segment_share=share),), f"coverage:{share:g}")
 
     @classmethod
     def shorter(cls, share: float) -> PresenceRule:
         """At least this share of the shorter of event and segment."""
         share = float(check("presence_criterion", share, called="shorter"))
-        return cls((Form(event_share=share), Form(segment_share=share)), f"shorter({share:g})")
+        return cls((Form(event_share=share), Form(segment_share=share)), f"shorter:{share:g}")
 
     @classmethod
     def margin(cls, length: float) -> PresenceRule:
@@ -88,14 +88,14 @@ class PresenceRule:
         Unlike :meth:`seconds` it can notice an event shorter than that, if the event is far enough from the edges.
         """
         length = positive("margin", length)
-        return cls((Form(seconds=length, margin=True),), f"margin({length:g})")
+        return cls((Form(seconds=length, margin=True),), f"margin:{length:g}")
 
     @classmethod
     def either(cls, *rules: PresenceRule) -> PresenceRule:
         """Present as soon as one of the rules is satisfied."""
         if len(rules) < 2:
             raise InvalidInput(f"either needs two rules or more, got {len(rules)}")
-        return cls(tuple(form for rule in rules for form in rule.forms), " or ".join(rule.name for rule in rules))
+        return cls(tuple(form for rule in rules for form in rule.forms), "|".join(rule.name for rule in rules))
 
     @classmethod
     def preset(cls, tool: str) -> PresenceRule:
@@ -107,7 +107,7 @@ class PresenceRule:
         """The rule written as text: ``0.5``, ``seconds:0.25``, ``any``, ``birdnet``, or several joined by ``|``.
 
         >>> PresenceRule.parse("seconds:0.25|fraction:0.5").name
-        'seconds(0.25) or fraction(0.5)'
+        'seconds:0.25|fraction:0.5'
         """
         if "|" in text:
             return cls.either(*(cls.parse(rule) for rule in text.split("|")))

@@ -435,7 +435,7 @@ def parse(value: Any, *, name: str = "presence_criterion") -> list[AnswerModel]:
     ranges of them (low:high:count), laws and rules separated by commas; or a list of any of these.
 
     >>> [model.name for model in parse("0.3,0.5,seconds:1|fraction:0.5,beta:2,3,any")]
-    ['0.3', '0.5', 'seconds(1) or fraction(0.5)', 'criterion beta(2, 3)', 'any']
+    ['0.3', '0.5', 'seconds:1|fraction:0.5', 'criterion beta(2, 3)', 'any']
     >>> parse(["norm:0.4,scale=0.05"])[0].middle
     0.4
     """

@@ -6,6 +6,7 @@ are added in order, so that one worker and a cluster give the same bits.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -156,7 +157,8 @@ class Simulation(ScoreRows):
     def sentences(self) -> list[str]:
         best = self.best()
         sentences = told(best, tried=len(self.settings["segment_length"]), queries=False)
-        sentences.append(f"The standard error of accuracy is {points(best['overlap_accuracy_se'].max())}.")
+        if math.isfinite(error := best["overlap_accuracy_se"].max()):  # unknown with one recording in each half
+            sentences.append(f"The standard error of accuracy is {points(error)}.")
         if self.several:
             sentences.append(
                 "The length was chosen on one half of the recordings, and these numbers are from the other half. The "

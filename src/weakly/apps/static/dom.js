@@ -49,6 +49,7 @@ export function show(name, value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.map((each) => show(name, each)).join(" – ");
   if (name === "listened" && typeof value === "number") return duration(value);
+  if (name === "rule") return ruleWords(value);
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
   if (isShare(name)) return percent(value);
   if (isScore(name)) return value.toFixed(kept(value, 3));
@@ -56,8 +57,12 @@ export function show(name, value) {
   return String(Number(value.toPrecision(3)));
 }
 
+/** A rule as people say it; its short form is among the other columns. */
+const RULE_WORDS = { fraction: (x) => `${percent(x, true)} of the event`, seconds: (x) => `${x} s of event`, coverage: (x) => `event in ${percent(x, true)} of the segment`, shorter: (x) => `${percent(x, true)} of the shorter of both`, margin: (x) => `an event ${x} s into it`, any: () => "any overlap" };
+export const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
+
 /** What the library says of its arguments and options, in the words of a page. */
-const SPOKEN = [[/(?:[.:]| Run:| With --out plan\/:)* weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
+const SPOKEN = [[/\bthe rule ([a-z-]+(?::[\d.]+)?(?:\|[a-z-]+(?::[\d.]+)?)*)/g, (_, rule) => `the rule “${ruleWords(rule)}”`], [/(?:[.:]| Run:| With --out plan\/:)* weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
 export const spoken = (text) => SPOKEN.reduce((said, [pattern, word]) => said.replace(pattern, word), String(text));
 
 /** A number and its unit stay on one line. */
@@ -126,7 +131,8 @@ function grid(rows, names, { caption, chosen = () => false, limit = Infinity, he
 /** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button. */
 export function table(rows, { columns = null, limit = 12, every = true, ...how } = {}) {
   const names = (columns ?? chosenColumns(rows)).filter((name) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
-  const parts = grid(rows, names, { ...how, limit });
+  const few = matchMedia("screen and (max-width: 40rem)").matches ? 6 : limit; // each row is a card there
+  const parts = grid(rows, names, { ...how, limit: Math.min(limit, few) });
   const all = columnsOf(rows);
   if (every && all.some((name) => !names.includes(name) && !name.endsWith("_se"))) {
     const details = el("details", { class: "every" }, el("summary", { text: `Every column (${all.length})` }));

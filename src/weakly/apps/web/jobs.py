@@ -278,7 +278,7 @@ class Workers:
     def _too_much(self) -> TooMuch:
         return TooMuch(
             f"this needs more memory than the server gives ({self.limits.memory_mb:,.0f} MB for all questions); ask "
-            "for less at once, or start the server with --max-memory-mb"
+            "for less at once, or give the server more (--max-memory-mb)"
         )
 
     def _weigh(self, process: Process) -> None:

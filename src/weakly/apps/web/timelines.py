@@ -39,7 +39,7 @@ def labels(question: calls.LabelsQuestion, state: calls.PageState, job: Progress
         elif (choice.row.hop or choice.row.segment_length or 0.0) * MOST >= total:
             rows.append(_asked(choice.row.name, Session(design, recording), rule))
     if total <= MOST * width:
-        rows.append(_asked(f"fixed {seconds(width)}", Session(Fixed(width), recording), rule))
+        rows.append(_asked(f"{seconds(width)} segments", Session(Fixed(width), recording), rule))
     strip = {"recording_length": total, "events": events, "rows": rows}
     return dict(to_jsonable({"segment_length": width, "row": Fixed(width).expected(plan.task), "timeline": strip}))
 

@@ -115,10 +115,10 @@ def _wrong(audit: Audit) -> Said:
         text += f"strong annotations do not name, and {_by_number(orphans, 'is', 'are')} left out. If those were "
         text += "examined and found empty, "
         text += f"{percent(most)} of the present labels have no event under them, instead of {percent(now)}. "
-        yield _WRONG - 0.01, "examined", text + "The option examined (--examined) tells which were."
+        yield _WRONG - 0.01, "examined", text + "The option examined (--examined) says which were."
     if present and np.isfinite(total["precision"]):
-        text = f"Of the time labelled present {percent(total['precision'])} is event time. Of the segments that meet "
-        text += f"an event {percent(total['overlap_accuracy'])} of the time has the right label."
+        text = f"Of the time labelled present, {percent(total['precision'])} is event time. In the segments that meet "
+        text += f"an event, {percent(total['overlap_accuracy'])} of the time has the right label."
         yield 0.7 * (1 - total["precision"]), "precision", text
 
 
@@ -211,7 +211,7 @@ def _criterion(audit: Audit) -> Said:
         worse = "" if instead is None else " As a share of the event it fits worse."
         yield 0.3 if instead is None else 0.04, "criterion", f"{_who(row['label'])}: {_law(row)}{doubt}.{worse}"
     if audit.fit is not None and audit.fit.is_good:
-        yield 0.06, "fit", f"By their posterior predictive {audit.fit.sentence}."
+        yield 0.06, "fit", f"{audit.fit.sentence[0].upper()}{audit.fit.sentence[1:]} by a posterior predictive check."
     if len(whole) and len(known) > 1:
         ends = [known.loc[at] for at in (known["presence_criterion"].idxmin(), known["presence_criterion"].idxmax())]
         low, high = (percent(row["presence_criterion"]) for row in ends)
@@ -254,7 +254,7 @@ def _people(audit: Audit) -> Said:
         gap, label, *ends = max(apart, key=lambda each: float(each[0]))
         low, high = (f"{row['presence_criterion']:.2f} ({safe_label(row['annotator'])})" for row in ends)
         text = f"{safe_label(label)}: annotators differ in sensitivity, from {low} to {high}"
-        text += f"; so they do, less, in {len(apart) - 1} of the other classes" if len(apart) > 1 else ""
+        text += f"; less so in {counted(len(apart) - 1, 'other class')}" if len(apart) > 1 else ""
         yield 0.7 * min(1.0, float(gap)), "annotators", text + "."
 
 
@@ -295,7 +295,7 @@ def _rules(audit: Audit) -> Said:
     text += f"is one of {len(like) + 1} that explain" if like else "explains"
     text += f" these labels best. A segment is present once {rule_words(best['rule'])}. "
     text += f"This agrees with {percent(best['agreement'])} of {best['n']:,} labels."
-    yield 0.05, "rule", f"{text} Nothing tells it from {', '.join(like)}." if like else text
+    yield 0.05, "rule", f"{text} These labels do not tell it from {', '.join(like)}." if like else text
 
 
 def _votes(audit: Audit) -> Said:
@@ -306,10 +306,10 @@ def _votes(audit: Audit) -> Said:
     here, gain = mean.loc[now], mean["gain"].loc[now + 1]
     text = f"With {counted(now, 'vote')} per segment, as here, the majority is right in "
     text += f"{percent(here['majority_accuracy'])} of the labels and weighted votes in "
-    text += f"{percent(here['weighted_accuracy'])}. One vote more brings {points(max(gain, 0.0))}"
+    text += f"{percent(here['weighted_accuracy'])}. One more vote adds {points(max(gain, 0.0))}"
     if gain > 5e-4:
         spent = "" if audit.effort is None else f" ({audit.effort.seconds_per_query / gain:,.0f} s of work)"
-        text += f", one label put right for {1 / gain:,.0f} more votes{spent}"
+        text += f", that is one label corrected per {counted(round(1 / gain), 'vote')}{spent}"
     yield 0.12, "votes", text + ", if annotators err independently."
 
 
@@ -323,16 +323,16 @@ def _agreement(audit: Audit) -> Said:
             yield 0.05, "agreement", text
         if len(rows) > 3:  # a sentence for all, and the class with most to settle
             few = int((rows["alpha"] < 0.667).sum())
-            text = f"Annotators agree little (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes. "
+            text = f"Annotators agree poorly (Krippendorff's alpha below 0.667) in {few} of {len(rows)} classes. "
             low, high = (f"{_two(row.alpha)} ({safe_label(row.label)})" for row in rows.iloc[[0, -1]].itertuples())
             yield 0.69 * few / len(rows), "agreement", f"{text}Alpha goes from {low} to {high}."
             rows = rows.loc[[rows["split" if result.unit == "clips" else "units"].idxmax()]]
         for row in rows.itertuples():
-            how = "well" if row.alpha >= 0.8 else "so-so" if row.alpha >= 0.667 else "little"
+            how = "well" if row.alpha >= 0.8 else "moderately" if row.alpha >= 0.667 else "poorly"
             text = f"{safe_label(row.label)}: {row.n_annotators} annotators agree {how} (Krippendorff's alpha "
             if result.unit == "clips":
-                text += f"{_two(row.alpha)}). Of the clips {row.unanimous_present:,} are unanimously present, "
-                text += f"{row.unanimous - row.unanimous_present:,} unanimously absent, {row.split:,} split."
+                text += f"{_two(row.alpha)}). Of the clips, {row.unanimous_present:,} are unanimously present, "
+                text += f"{row.unanimous - row.unanimous_present:,} unanimously absent and {row.split:,} split."
             else:
                 text += f"{_two(row.alpha)}; {row.units:,.0f} s examined by several)."
                 if result.assumed and row.alpha_if_all != row.alpha_if_marked:
@@ -365,9 +365,9 @@ def _strong(audit: Audit) -> Said:
     if table.empty:
         yield 0.03, "strong", f"The strong annotations hold no event in {heard}."
         return
-    kinds, empty = "1 class" if len(table) == 1 else f"{len(table)} classes", audit.settings["n_empty"]
+    kinds, empty = counted(len(table), "class"), audit.settings["n_empty"]
     text = f"The strong annotations hold {counted(int(table['n_events'].sum()), 'event')} of {kinds} in {heard}"
-    yield 0.03, "strong", text + (f", {empty:,} of them without any event." if empty else ".")
+    yield 0.03, "strong", text + (f", {empty:,} of which hold no event." if empty else ".")
     if audit.quality is None:
         most: Any = table.iloc[int(table["n_events"].to_numpy().argmax())]
         which = ", the commonest class" if len(table) > 1 else ""

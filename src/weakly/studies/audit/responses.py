@@ -33,10 +33,7 @@ from .observations import Pairing, where
 #: Over what a detection curve runs.
 SCALES = ("event_seconds", "event_fraction", "coverage")
 _BINS = 8
-_RULES = {
-    re.sub(r"\(([^)]*)\)", r":\1", rule.name).replace(" or ", "|"): rule
-    for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))
-}
+_RULES = {rule.name: rule for rule in (PresenceRule.any(), *PRESETS.values(), PresenceRule.fraction(0.5))}
 
 
 def detection_curve(event: Floats, present: Floats, recordings: Any) -> pd.DataFrame:
@@ -221,9 +218,9 @@ class LackOfFit:
     def sentence(self) -> str:
         """The statement in words."""
         if self.is_good:
-            return f"these answers look like this model (p = {self.p_value:.2g})"
+            return f"these answers agree with the fitted model (p = {self.p_value:.2g})"
         odd = [_ODD[name] for name, p in self.p_values.items() if p * len(self.p_values) < LEVEL]
-        sentences = [f"these answers do not look like this model (p = {self.p_value:.2g})"]
+        sentences = [f"these answers do not agree with the fitted model (p = {self.p_value:.2g})"]
         sentences += [f"{each[0].upper()}{each[1:]}" for each in odd]
         if self.inaudible_share > 0:
             sentences.append(f"About {percent(self.inaudible_share)} of the events seem to be noticed by nobody")

@@ -286,9 +286,9 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
     sentences = []
     for row in best.head(_FEW).to_dict(orient="records"):
         width = seconds(row["segment_length"])
-        start = f"of {tried} lengths tried, {width} is best{of}" if tried > 1 else f"segments of {width} are used{of}"
+        start = f"{width} is the best of {tried} lengths{of}" if tried > 1 else f"segments of {width} are used{of}"
         clips = f", with {counted(round(row['n_queries']), 'clip')} to play" if queries else ""
-        text = (f"{observer_name(row)}: " if len(best) > 1 else "") + start
+        text = (f"with {observer_name(row)}, " if len(best) > 1 else "") + start
         accuracy, recall = percent(row["overlap_accuracy"]), percent(row["event_recall"])
         sentences.append(
             f"{text[0].upper()}{text[1:]}{clips}. This gives {accuracy} accuracy near events, {recall} of events found "
@@ -296,7 +296,7 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
         )
         if row["event_recall"] == 0 and (share := row.get("presence_criterion") or 0) > 0:
             sentences.append(
-                f"No segment holds {percent(share)} of an event. People answer after a second or so: "
+                f"No segment holds {percent(share)} of an event. Annotators usually answer after about a second of it: "
                 f"--rule '{UNKNOWN[1]}'."
             )
     return [*sentences, f"These are {_FEW} of {len(best)} criteria or rules."] if len(best) > _FEW else sentences
@@ -304,7 +304,9 @@ def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) 
 
 def observer_name(row: Any) -> str:
     """Who answers in a row: a rule, an annotator or a criterion."""
-    return str(row.get("rule") or row.get("annotator") or f"criterion {row['presence_criterion']:g}")
+    if row.get("rule"):
+        return f"the rule {row['rule']}"
+    return str(row.get("annotator") or f"criterion {row['presence_criterion']:g}")
 
 
 def _named(labels: Any) -> str:

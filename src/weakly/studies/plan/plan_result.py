@@ -367,7 +367,8 @@ def break_even_words(plan: Plan) -> list[str]:
     even = plan.break_even
     one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
     times, count = even["overestimation"], format_length(plan.task.n_events)
-    limit = f"up to {format_length(times)} times the clips that are needed" if times >= 1 else "not"
+    times_words = f"cost less with up to {format_length(times)} times the clips that are needed"
+    limit = times_words if times >= 1 else "not cost less"
     return [
         f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
         f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "

@@ -142,7 +142,7 @@ def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unkn
     if one_event:
         said.append("one event per recording (--events)")
     return (
-        f"A recording holds {seconds(task.event_time)} of events on average; wrong are its seconds that get the wrong "
+        f"A recording holds {seconds(task.event_time)} of events on average; wrong time counts seconds with the wrong "
         f"label. Work is for all recordings. Assumed: {'; '.join(said)}. {' '.join(_not_known(task, pilot))}"
     ).strip()
 
@@ -162,8 +162,8 @@ def details(
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
-    plainly = "Plain segments i" if any(row.design.is_plain for row in plan.pool) else "I"
-    said += [f"{plainly}f it takes {each['rule']}: {_other(task, each)}." for each in plan.by_criterion]
+    best = "the best plain segments are" if any(row.design.is_plain for row in plan.pool) else "the best way is"
+    said += [f"If annotators go by {each['rule']}, {best}: {_other(task, each)}." for each in plan.by_criterion]
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "

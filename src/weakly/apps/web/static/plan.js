@@ -10,15 +10,15 @@ const NUMBERS = ["overlap_accuracy", "event_recall", "precision", "recall", "wro
 
 const groups = (panel) => [
   { legend: "Events", fields: [
-    { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4), a range (2-20), about 3, or a law (lognorm:s=0.5,scale=1).", when: (values) => !values.pilot },
-    { name: "pilot", label: "Or a pilot: annotations of a few recordings", asked: "pilot", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
+    { name: "event_length", label: "Event length", mark: "d_e", kind: "text", value: "1", slider: [0.05, 60], log: true, help: "Seconds, several (0.5,1,4), a range (2-20), about 3, or a law (lognorm:s=0.5,scale=1). Or send a pilot below.", when: (values) => !values.pilot },
+    { name: "pilot", label: "Pilot: annotations of a few recordings", asked: "pilot", kind: "file", help: "DCASE, Raven, Audacity, BirdNET, Label Studio, RTTM, CSV, Parquet and others.", onreceived: (received) => classes(panel, received) },
     { name: "label", label: "Class", kind: "select", options: [["", "all classes"]], when: (values) => values.pilot },
     { name: "family", label: "Law of event lengths", kind: "select", options: [["", "as observed"], ["best", "the best fit"], ["lognorm", "lognormal"], ["gamma", "gamma"], ["weibull_min", "Weibull"], ["expon", "exponential"]], when: (values) => values.pilot },
     { name: "n_events", label: "Events per recording", mark: "M", kind: "number", value: 1, slider: [0.1, 100], log: true, when: (values) => !values.pilot },
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
-    { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work; left empty, one recording or the pilot itself." }] },
+    { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work. Left empty: one recording, or the pilot itself." }] },
   { legend: "Annotators", fields: [
-    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes them say “present”; several (0.3, 0.5) or a law (beta:2,3); empty if nobody knows: then half of an event or a second.", when: (values) => !values.rule },
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes an annotator answer “present”; several (0.3, 0.5) or a law (beta:2,3). Left empty: half of an event, or one second of it.", when: (values) => !values.rule },
     { name: "rule", label: "Or a presence rule", kind: "text", value: "", placeholder: "a share of the event", help: "For long events: seconds:1, coverage:0.5, any." },
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
@@ -154,7 +154,7 @@ async function drawFrontier(node, result) {
     return { name, x: part.map((row) => row.cost), y: part.map((row) => row[word]), labels: part.map((row) => row.name), named, points: true, size: 5, clip: true, colour };
   }).filter((trace) => trace.x.length);
   const front = rows.filter((row) => row.on_frontier && row.cost <= most).sort((a, b) => a.cost - b.cost);
-  traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
+  if (front.length > 1) traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
   traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], texts: ["recommended"], where: "middle right", labels: [`recommended: ${chosen.name}`], named, points: true, size: 15, symbol: "star", colour: 3, legend: false });
   const paper = result.rows.find(isPaper);
   if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "top right", labels: [`the paper's optimum: ${paper.name}`], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });

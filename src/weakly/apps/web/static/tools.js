@@ -1,5 +1,5 @@
 // The tabs evaluate, simulate and audit.
-import { chosenColumns, el, numbers, percent, spoken, svg, table, words } from "./dom.js";
+import { chosenColumns, el, numbers, percent, ruleWords, spoken, svg, table, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { curves, dots, figure, glimpse, multiples, timeline } from "./figures.js";
 import { Place, Problem, ask } from "./server.js";
@@ -14,11 +14,7 @@ function columns(rows) {
   return FIRST.filter((name) => rows.some((row) => known(row[name])) && (!["label", "presence_criterion", "rule", "annotator"].includes(name) || differs(name)));
 }
 
-/** A rule as people say it; its short form is among the other columns. */
-const RULE_WORDS = { fraction: (x) => `${percent(x, true)} of the event`, seconds: (x) => `${x} s of event`, coverage: (x) => `event in ${percent(x, true)} of the segment`, shorter: (x) => `${percent(x, true)} of the shorter of both`, margin: (x) => `an event ${x} s into it`, any: () => "any overlap" };
-const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
-
-const observer = (row) => row.rule ?? row.annotator ?? (known(row.presence_criterion) ? `criterion ${row.presence_criterion}` : "");
+const observer = (row) => (row.rule ? ruleWords(row.rule) : row.annotator) ?? (known(row.presence_criterion) ? `criterion ${row.presence_criterion}` : "");
 
 /** The rows that share what `name` says, in the order in which they come, each group by segment length. */
 function grouped(rows, name) {
@@ -38,7 +34,7 @@ function overLengths(result) {
   const at = (result.best ?? []).filter((row) => !several || row.label === "all");
   const marks = at.length > 2 ? [] : at.map((row) => ({ x: row.segment_length, text: `${at.length > 1 ? "" : "best: "}${row.segment_length} s` }));
   const finding = (word, title) => (at.length !== 1 || !known(at[0][word]) ? `${title} over segment length`
-    : `${title}: ${percent(at[0][word])} at ${at[0].segment_length} s${word === "overlap_accuracy" ? ", the best of these lengths" : ""}`);
+    : `${title}: ${percent(at[0][word])} at ${at[0].segment_length} s`);
   const pictures = [["overlap_accuracy", "Accuracy near events"], ["event_recall", "Events found"]].map(([word, title]) => {
     const picture = figure(finding(word, title), caption);
     const line = (name, rows, more) => ({ name, x: rows.map((row) => row.segment_length), y: rows.map((row) => row[word]), labels: rows.map(() => name), named: "%{x:,.3~g} s: %{customdata[1]}", ...more });
@@ -64,7 +60,7 @@ async function showRows(panel, result) {
   const every = several && result.rows.length > 24;
   const rows = table(inOrder(result.rows), { columns: columns(result.rows), caption: several ? "Every class, every length" : "Every length", limit: 24, chosen: (row) => isBest(row, best.filter((each) => each.label === row.label)) });
   parts.push(every ? el("details", {}, el("summary", { text: `Every class, every length (${result.rows.length.toLocaleString("en-US")} rows)` }), rows) : rows);
-  const beside = panel.name === "evaluate" ? lostEvents(panel) : oneRecording(panel, best);
+  const beside = panel.name === "evaluate" ? lostEvents(panel, best) : oneRecording(panel, best);
   parts.splice(picture ? 1 : 0, 0, beside.node);
   panel.output.replaceChildren(...parts);
   if (picture) await picture.draw();
@@ -72,8 +68,9 @@ async function showRows(panel, result) {
 }
 
 /** The ten longest events that segments of a length lose, and a slider for the length. */
-function lostEvents(panel) {
+function lostEvents(panel, best) {
   const question = panel.last.question, lengths = [...question.segment_length].sort((a, b) => a - b), place = new Place();
+  const chosen = (best.find((row) => row.label === "all") ?? best[0])?.segment_length ?? lengths[0];
   const said = el("p", { "aria-live": "polite" }), grid = el("div", { class: "glimpses" });
   const draw = async () => {
     const length = Number(drag.box.value);
@@ -90,7 +87,7 @@ function lostEvents(panel) {
       grid.replaceChildren();
     }
   };
-  const drag = sliderBox({ low: lengths[0], high: Math.max(lengths.at(-1), 1.01 * lengths[0]), log: true, value: lengths[0], id: "lost-length", label: "Segment length", onchange: draw });
+  const drag = sliderBox({ low: lengths[0], high: Math.max(lengths.at(-1), 1.01 * lengths[0]), log: true, value: chosen, id: "lost-length", label: "Segment length", onchange: draw });
   const node = el("div", {}, el("h3", { text: "Which events vanish" }), el("div", { class: "drag" }, el("label", { for: "lost-length", text: "Segment length (s)" }), drag.slider, drag.box), said, grid,
     el("p", { class: "help", text: "Hollow: the event; below it the segments around, none of which holds enough of it." }));
   return { node, draw };
@@ -244,7 +241,7 @@ export const audit = {
       fileField(panel, "strong", "Strong: events with onsets and offsets"),
       fileField(panel, "weak", "Weak: what was said of clips", { upload: "answers", onreceived: undefined, help: "Clip tables, DCASE and AudioSet weak labels, Label Studio choices." }),
       { name: "label", label: "Class", kind: "select", options: [["", "all"]] },
-      { name: "unlisted", label: "A class that a clip does not list", kind: "select", value: "", options: [["", "as such data are used"], ["absent", "was looked for and is absent"], ["unknown", "is unknown"]] }] },
+      { name: "unlisted", label: "A class that a clip does not list", kind: "select", value: "", options: [["", "as is usual for such files"], ["absent", "was looked for and is absent"], ["unknown", "is unknown"]] }] },
   ],
   question: (values) => (values.strong || values.weak ? values : null),
   render: async (panel, result) => {
