@@ -35,50 +35,73 @@ def _joined(name: str, names: list[str]) -> bool:
     return name != value and value in names and ends
 
 
-_CLASSES = {"all": "all\u00a0classes", "mean": "mean of classes"}
+_CLASSES = {"all": "all classes", "mean": "mean of classes"}
 _HEADS = {"wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
+_GIVEN = ("segment_length", "presence_criterion", "hop")  # no digit of what somebody asked for is left out
 
 
 def _places(name: str, values: list[float]) -> int | None:
     """The decimals that all numbers of a column share; None if they are counts, or words."""
-    said = [format_value(name, value) for value in values]
-    needed = max((len(text.partition(".")[2]) for text in said), default=0)
-    return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None if values else None
+    if not values or name in _GIVEN:
+        return None
+    needed = max(len(format_value(name, value).partition(".")[2]) for value in values)
+    return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None
 
 
-class _Column:
-    """One column of a table, in the house's words and number formats; long times in hours."""
+class Column:
+    """One column of a table for people: its name, its head, its cells as text; times of hours in hours."""
 
-    def __init__(self, name: str, cells: list[dict[str, Any]], head: str | None) -> None:
-        values = [row[name] for row in cells]
+    def __init__(self, name: str, rows: list[dict[str, Any]], head: str | None) -> None:
+        values = [row[name] for row in rows]
         numbers = [float(each) for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
         numbers = [each for each in numbers if math.isfinite(each)]
         self.name = name
         self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
         self.places = _places(name, [each / self.scale for each in numbers])
-        self.words = bool(values) and isinstance(values[0], str)
+        self.is_words = bool(values) and not numbers and any(isinstance(each, str) for each in values)
         self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
+        self.cells = [self._cell(row) for row in rows]
 
-    def number(self, value: Any) -> str:
-        said = format_value(self.name, value)
-        if said in ("–", "yes", "no") or said.endswith("%") or not isinstance(value, (int, float)):
-            kept = re.sub(r"(\d) (s|h|%)(?![a-z])", "\\1\u00a0\\2", said)  # a number and its unit on one line
-            return _CLASSES.get(said, said) if self.name == "label" else kept
+    @classmethod
+    def of(cls, frame: Any, heads: dict[str, str] | None = None) -> list[Column]:
+        """The columns of a table that say something.
+
+        A standard error stands behind its value, an interval too; a column that says nothing, or of all classes in
+        every row, is left out.
+        """
+        names = [str(name) for name in frame.columns]
+        rows = [dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)]
+        texts = {name: {format_value(name, row[name]) for row in rows} for name in names}
+        kept = [name for name in names if not _joined(name, names) and not (rows and texts[name] <= {"–", ""})]
+        if len(rows) > 1 and "label" in kept and all(row["label"] == "all" for row in rows):
+            kept.remove("label")
+        return [cls(name, rows, (heads or {}).get(name)) for name in kept]
+
+    def _number(self, value: Any) -> str:
+        plain = format_value(self.name, value)
+        if plain in ("–", "yes", "no") or plain.endswith("%") or not isinstance(value, (int, float)):
+            return _CLASSES.get(plain, plain) if self.name == "label" else plain
         value = value / self.scale
+        plain = format_value(self.name, value)
         if self.places is None:
-            return format_value(self.name, value)
-        said, short = format_value(self.name, value), f"{round(value, self.places) + 0.0:,.{self.places}f}"
-        told, rounded = (float(text.replace(",", "")) for text in (said, short))
+            return plain
+        short = f"{round(value, self.places) + 0.0:,.{self.places}f}"
+        exact, rounded = (float(text.replace(",", "")) for text in (plain, short))
         # What is not nothing is not 0.00, what is not all of it not 1.00.
-        return said if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and told != rounded else short
+        return plain if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded else short
 
-    def cell(self, row: dict[str, Any]) -> str:
-        said = self.number(row[self.name])
+    def _cell(self, row: dict[str, Any]) -> str:
+        value = self._number(row[self.name])
         error, low, high = (row.get(f"{self.name}_{end}") for end in ("se", "low", "high"))
         if error is not None and error > 0:
-            return f"{said}\u00a0±\u00a0{self.number(error)}"
-        low, high = self.number(low), self.number(high)
-        return f"{said} ({low} to {high})" if "–" not in (low, high) else said
+            return f"{value} ± {self._number(error)}"
+        low, high = self._number(low), self._number(high)
+        return f"{value} ({low} to {high})" if "–" not in (low, high) else value
+
+
+def _unbroken(text: str) -> str:
+    """The text with a number and its unit, and a value and its error, on one line."""
+    return re.sub(r"(\d|%) (s|h|%|± .*)(?![a-z])", "\\1\u00a0\\2", text.replace("all classes", "all\u00a0classes"))
 
 
 def _starts(figure: Any) -> list[str]:
@@ -142,32 +165,24 @@ class Report:
     ) -> Report:
         """A table with the house's number formats; headers are the house's words, or those of ``heads``.
 
-        A standard error stands behind its value, an interval too; a column that says nothing, or of all classes
-        in every row, is left out. The ``chosen`` row is set apart. Of more than ``most`` rows the first are shown.
+        The ``chosen`` row is set apart. Of more than ``most`` rows the first are shown.
         """
         if most is not None and len(frame) > most:
             self.text(f"The first {most:,} of {len(frame):,} rows; all are in the JSON.", small=True)
             frame = frame.head(most)
-        names = [str(name) for name in frame.columns]
-        rows = list(frame.itertuples(index=False, name=None))
-        filled = {
-            name for k, name in enumerate(names) if any(format_value(name, row[k]) not in ("–", "") for row in rows)
-        }
-        kept = [name for name in names if (name in filled or not rows) and not _joined(name, names)]
-        cells = [dict(zip(names, row)) for row in rows]
-        if len(rows) > 1 and "label" in kept and all(row["label"] == "all" for row in cells):
-            kept.remove("label")
-        columns = [_Column(name, cells, (heads or {}).get(name)) for name in kept]
-        left = {each.name: " class=words" if each.words else "" for each in columns}
+        columns = Column.of(frame, heads)
+        left = {each.name: " class=words" if each.is_words else "" for each in columns}
         shown = {each.name: f'data-head="{escape(each.head)}"' for each in columns}  # on a phone each cell has its head
         head = "".join(
             f'<th{left[each.name]} title="{escape(definition(each.name))}">{escape(each.head)}</th>' for each in columns
         )
         body = "".join(
             f"<tr{' class=chosen' if k == chosen else ''}>"
-            + "".join(f"<td{left[each.name]} {shown[each.name]}>{escape(each.cell(row))}</td>" for each in columns)
+            + "".join(
+                f"<td{left[each.name]} {shown[each.name]}>{escape(_unbroken(each.cells[k]))}</td>" for each in columns
+            )
             + "</tr>"
-            for k, row in enumerate(cells)
+            for k in range(len(frame))
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         self._parts.append(f'<div class="scroll" tabindex="0">{table}</div>')
@@ -312,7 +327,8 @@ class Result(ABC):
         return self.page().write(path, command=command)
 
     def _repr_html_(self) -> str:
-        page = Report(type(self).__name__).answer(self.answer)
+        sentences = [text.removeprefix("- ") for text in self.sentences()] or [self.answer]
+        page = Report(type(self).__name__).sentences(sentences)
         return page.figure(self.plot().figure, "").table(next(iter(self.shown().values())), most=20).body()
 
     def __repr__(self) -> str:

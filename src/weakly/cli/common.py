@@ -390,57 +390,34 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     cut, and columns that do not fit are named instead. In another pipe every row is a line, and so are the heads.
     """
     import textwrap
-    from numbers import Number
 
-    from ..base.results import format_value
-    from ..base.symbols import headed
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    width, names = columns(), [str(name) for name in frame.columns]
-    rows = list(frame.itertuples(index=False, name=None))
-    cells = [[format_value(name, value) for name, value in zip(names, row)] for row in rows]
-    spoken = [headed(name) for name in names]
-    heads = [[name] for name in spoken]
-    errors = {names.index(name[:-3]): k for k, name in enumerate(names) if name.endswith("_se") and name[:-3] in names}
-    for row in cells:  # an error stands behind its value
-        for value, error in errors.items():
-            row[value] += f" ± {row[error]}" if row[error] not in ("–", "0", "0 %") else ""
-    used = [k for k in range(len(names)) if k not in errors.values()]
-    if width is not None:
-        used = [k for k in used if not cells or any(row[k] not in ("", "–") for row in cells)]
-        for k, words in enumerate(spoken):  # as wide as the cells or the longest word, whichever is wider
-            size = max([6, *map(len, words.split()), *(min(len(row[k]), 16) for row in cells)])
-            heads[k] = textwrap.wrap(words, size) or [""]
-    right = {k: all(row[k] is None or isinstance(row[k], Number) for row in rows) for k in used}
-    sizes = {k: max(map(len, [*heads[k], *(row[k] for row in cells)])) for k in used}
-    left = used if width is None else _fitting(sizes, right, width)
-    deep = max(len(heads[k]) for k in left)
-    above = [[heads[k][line - deep] if line >= deep - len(heads[k]) else "" for k in left] for line in range(deep)]
-    below = [[row[k] if len(row[k]) <= sizes[k] else f"{row[k][: sizes[k] - 1]}…" for k in left] for row in cells]
-    lines = [
-        "  ".join(f"{cell:>{sizes[k]}}" if right[k] else f"{cell:<{sizes[k]}}" for cell, k in zip(row, left)).rstrip()
-        for row in [*above, *below]
-    ]
+    from ..base.report import Column
+
+    width, every = columns(), Column.of(frame)
+    heads, least = [each.head for each in every], []
+    for k, each in enumerate(every):
+        widest = max(map(len, each.cells), default=0)
+        if width is not None:  # as wide as the cells or the longest word, whichever is wider
+            heads[k] = "\n".join(textwrap.wrap(each.head, max([6, min(widest, 16), *map(len, each.head.split())])))
+        least.append(max([min(widest, 14 if each.is_words else widest), *map(len, heads[k].split("\n"))]))
+    n = len(every)
+    while n > 1 and width is not None and sum(least[:n]) + 2 * (n - 1) > width:
+        n -= 1
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for each, head, size in zip(every[:n], heads, least):
+        side: Any = "left" if each.is_words else "right"
+        table.add_column(Text(head), justify=side, vertical="bottom", no_wrap=True, overflow="ellipsis", min_width=size)
+    for k in range(len(frame)):
+        table.add_row(*(Text(each.cells[k]) for each in every[:n]))
     if title:
         say(title)
-    typer.echo("\n".join(lines))
-    if len(left) < len(used):
-        missing = ", ".join(spoken[k] for k in used if k not in left)
-        say(f"More columns in --json or a wider terminal: {missing}.")
-
-
-def _fitting(sizes: dict[int, int], right: dict[int, bool], width: int) -> list[int]:
-    """The columns that fit a line, from the first on; those of words give way down to 14 signs, in ``sizes``."""
-    left = list(sizes)
-    while left:
-        over = sum(sizes[k] + 2 for k in left) - 2 - width
-        words = sorted((k for k in left if not right[k] and sizes[k] > 14), key=lambda k: -sizes[k])
-        if over <= sum(sizes[k] - 14 for k in words) or len(left) == 1:
-            for k in words:
-                cut = min(max(over, 0), sizes[k] - 14)
-                sizes[k], over = sizes[k] - cut, over - cut
-            break
-        left.pop()
-    return left
+    Console(highlight=False, width=width or 100_000).print(table)
+    if n < len(every):
+        say(f"More columns in --json or a wider terminal: {', '.join(each.head for each in every[n:])}.")
 
 
 def command_line() -> str:

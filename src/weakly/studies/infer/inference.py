@@ -180,7 +180,12 @@ class Inference(Result):
                 f"{row['label']}: events take {per * row['event_seconds']:.3g} s per minute ({low:.3g} to {high:.3g}), "
                 f"in {many} event{'' if many == '1' else 's'} ({_span(row, per)}){painted}"
             )
-        return said + self.remarks() + self.caveats() + list(self.notes)
+        return [self._sentence(text) for text in (*said, *self.remarks(), *self.caveats(), *self.notes)]
+
+    def _sentence(self, text: str) -> str:
+        """The text with a capital, unless it begins with the name of a class, and a full stop."""
+        capital = text if text.partition(":")[0] in self.parts else text[0].upper() + text[1:]
+        return f"{capital.removesuffix('.')}."
 
     def remarks(self) -> list[str]:
         """What was estimated on the way, in words."""
@@ -195,7 +200,8 @@ class Inference(Result):
             elif factor is not None:
                 (low, high), (few, many) = part.family_interval("n_events", 0), self._totals[label]["n_events_ci"]
                 if high - low < 0.8 * (many - few):
-                    said.append(f"{label}: if events came independently: {_count(low)} to {_count(high)} events in all")
+                    many = f"{_count(low)} to {_count(high)} events in all"
+                    said.append(f"{label}: there would be {many} if events came independently")
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
@@ -217,9 +223,8 @@ class Inference(Result):
             text, told = self._mean_length(label)
             if not part.law_given and not told:
                 said.append(
-                    f"{text}, and these answers hardly tell it: one segment length tells the rate given the law of "
-                    "lengths, and event seconds hang on a guess; give event_length, or ask some segments of another "
-                    "length"
+                    f"{text}, and these answers hardly tell it: with one segment length, event seconds depend on the "
+                    "lengths that are assumed. Give event_length, or ask some segments of another length"
                 )
             if part.families and not part.told:
                 always = part.recordings[0].present[0] == 1
@@ -239,8 +244,8 @@ class Inference(Result):
                 said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
         if self.criterion_weights and self.criterion_ci is None:
             said.append(
-                f"the presence criterion was left out and these answers do not tell it: .5{self._of_what} is assumed, "
-                "and the intervals overall hold for .3 to .7"
+                f"the presence criterion was left out and these answers do not tell it: 0.5{self._of_what} is assumed, "
+                "and the intervals overall hold for 0.3 to 0.7"
             )
         return said + [self.fit.sentence] * bool(self.fit.alarms)
 
@@ -356,7 +361,7 @@ class Inference(Result):
     @property
     def answer(self) -> str:
         """What the events were, in a few sentences."""
-        return ". ".join(self.sentences()) + "."
+        return " ".join(self.sentences())
 
     def brief(self) -> pd.DataFrame:
         """One row per recording and class, with intervals as columns."""
