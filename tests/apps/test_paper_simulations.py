@@ -20,7 +20,6 @@ from weakly.apps.paper.simulations import (
     follow_protocol,
     peak,
     per_recording_profile,
-    run,
     scenario,
     selection_bias,
     swapped_length,
@@ -91,11 +90,11 @@ def test_dense_recordings_have_the_optimum_of_the_reference_table(n_events, crit
 
 @pytest.mark.parametrize(("n_events", "grid", "pooled"), [(30, 88, 0.711772268117), (50, 71, 0.684264106327)])
 def test_simulated_dense_recordings_meet_the_exact_finite_value(n_events, grid, pooled):
-    quick = Protocol(n_recordings=300, n_criteria=3, n_segment_lengths=10, n_drawn=300)
-    found = run(ONE, n_events=n_events, protocol=quick, seed=4)["fixed_grid"]
-    assert found["n_queries"] == grid
-    assert abs(found["overlap_accuracy"] - pooled) < 4 * found["overlap_accuracy_se"]
-    assert found["overlap_accuracy_se"] < 1e-3
+    """Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5."""
+    found = simulate(1.0, n_events=n_events, recording_length=100, segment_length=100 / grid, n_recordings=3000, rng=4)
+    assert found.n_queries == 3000 * grid
+    assert abs(found.overlap_accuracy - pooled) < 4 * found.overlap_accuracy_se
+    assert found.overlap_accuracy_se < 1e-3
 
 
 def test_equation_13_and_its_maximum():

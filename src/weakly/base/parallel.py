@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from .errors import InvalidInput, WeaklyError, optional
@@ -176,30 +175,9 @@ def cpu_count() -> int:
         return os.cpu_count() or 1
 
 
-_watch: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None)
-
-
-@contextmanager
-def watched(watch: Callable[[], None]) -> Iterator[None]:
-    """Within this block, ``watch`` is called before each piece of work, and ends it if it raises."""
-    token = _watch.set(watch)
-    try:
-        yield
-    finally:
-        _watch.reset(token)
-
-
-def checkpoint() -> None:
-    """Between two pieces of work: whoever watches may end it here."""
-    watch = _watch.get()
-    if watch is not None:
-        watch()
-
-
 @contextmanager
 def threads(executor: Executor | None = None) -> Iterator[Executor]:
     """The given executor, or one thread per processor for the duration of the block."""
-    checkpoint()
     if executor is not None:
         yield executor
         return

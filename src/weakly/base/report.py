@@ -131,12 +131,8 @@ class Report:
         self._parts.append(f"<h2>{escape(text)}</h2>")
         return self
 
-    def answer(self, text: str) -> Report:
-        """The answer in words, set apart: its first sentence, the others as a list below it."""
-        return self.sentences(re.split(r"(?<=\.) (?=[A-Z])(?!This gives)", text))
-
     def sentences(self, texts: list[str], mark: str = "") -> Report:
-        """The same, where the sentences are known; coloured by a mark: good, fair, poor or worse."""
+        """The answer, set apart: a headline, then a list; coloured by a mark: good, fair, poor or worse."""
         self._parts.append(f'<p class="{f"answer {mark}".strip()}">{escape(texts[0])}</p>')
         return self.items(texts[1:]) if len(texts) > 1 else self
 

@@ -70,7 +70,6 @@ def reproduce(
     nigens: Path = option("NIGENS corpus, or its event lengths as .npy.", metavar="DIR"),
     audioset: Path = option("AudioSet strong labels: file or folder.", metavar="PATH"),
     annotations: list[Path] = option("Strong annotations, for the offsets (A.4).", metavar="FILE"),
-    dcase2017: Path = option("Weak and strong labels of DCASE 2017 task 4.", metavar="DIR"),
     workers: int = option("Processes for the simulations.", 1, min=1),
     verbose: bool = option("Every claim, with what was measured.", False, "--verbose"),
     *,
@@ -86,7 +85,7 @@ def reproduce(
     from ..base.results import counted
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
-        data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None, "dcase2017": dcase2017}
+        data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None}
         how: Any = {"executor": executor, "progress": not outlet.json, "command": command_line()}
         found = run(out=outlet.out, only=only or None, quick=quick, seed=seed, **data, **how)
     if outlet.json:

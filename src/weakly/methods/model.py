@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
-from ..base.parallel import checkpoint
 from ..engine.scoring import measure
 from ..engine.tally import EXPOSURE, SCORES
 from ..model.annotator import PresenceRule
@@ -195,7 +194,6 @@ class RecordingModel:
 
     def measure(self, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> Measured:
         """Fixed segments or windows, from 0 unless told otherwise."""
-        checkpoint()
         parts = []
         if _placed(design)[1].hop is not None and len(self.full):  # the kernel of windows visits every cell
             short, removed = _shortened(self.full, design.step, design.windows_per_cell)
@@ -317,7 +315,6 @@ class SingleEventModel:
 
     def measure(self, design: Placed, criteria: AnswerModels) -> Measured:
         """Fixed segments or windows."""
-        checkpoint()
         line, shares, first, weight, removed = _placed_events(self, _placed(design)[0], design.step, criteria)
         raw, base = _mixed(line, design, criteria)
         if removed.any():

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..base.parallel import checkpoint, in_order, threads
+from ..base.parallel import in_order, threads
 from ..base.results import WORDS, percent, seconds, to_jsonable
 from ..engine.tally import EXPOSURE, SCORES, Tally
 from ..model.annotator import Annotator
@@ -337,7 +337,6 @@ class LabelingProblem:
             annotator = SimulatedAnnotator(Annotator(guess_rate=low, lapse_rate=1 - high), rule=rule, rng=rng)
             earlier: list[Outcome] = []
             for k, (events, length) in enumerate(lines):
-                checkpoint()
                 one = Recording(f"{k}", length, events=events)
                 done = run(method, one, annotator, earlier=earlier if method.learns else ())
                 earlier.append(done)

@@ -98,20 +98,6 @@ class Reproduction:
         """One row per claim."""
         return pd.DataFrame([row.to_dict() for row in self.claims])
 
-    def plot(self, ax: Any = None) -> Any:
-        """How many claims of each category get which verdict."""
-        ax = plot.axes(ax, size=(6.4, 2.6))
-        table = {name: row for name, row in self.counts.items() if name != "all"}
-        start = np.zeros(len(table))
-        for verdict, colour in zip(VERDICTS, (plot.COLOURS[2], plot.COLOURS[4], plot.COLOURS[1], plot.ABSENT)):
-            width = np.array([row[verdict] for row in table.values()])
-            ax.barh(list(table), width, left=start, color=colour, label=verdict)
-            start = start + width
-        ax.invert_yaxis()
-        ax.set(xlabel="claims")
-        ax.legend(loc="lower right", fontsize=8.5)
-        return ax
-
     def report(self, path: str | Path) -> Path:
         """The page with every figure and verdict, written into this folder as ``index.html``."""
         return _write(self, Path(path))[0]
@@ -126,7 +112,6 @@ def reproduce(
     nigens: str | Path | None = None,
     audioset: str | Path | None = None,
     annotations: str | Path | Iterable[str | Path] | None = None,
-    dcase2017: str | Path | None = None,
     executor: Executor | None = None,
     progress: Any = False,
     command: str | None = None,
@@ -143,7 +128,6 @@ def reproduce(
     nigens : the NIGENS corpus folder, or a folder with ``dog_event_lengths.npy`` and ``baby_event_lengths.npy``.
     audioset : a strong label file of AudioSet, or the folder that holds it beside ``*_segments.csv``.
     annotations : strong annotations of any kind, for the offsets of appendix A.4.
-    dcase2017 : the folder with weak and strong labels of DCASE 2017 task 4.
     executor : where the simulations run; None is this thread. The numbers do not depend on it.
     progress : show a bar on a terminal.
 
@@ -160,7 +144,7 @@ def reproduce(
     """
     started = time.perf_counter()
     wanted = _wanted(only)
-    data = gather(nigens=nigens, audioset=audioset, annotations=annotations, dcase2017=dcase2017)
+    data = gather(nigens=nigens, audioset=audioset, annotations=annotations)
     protocol = QUICK if quick else PAPER
     chunks = [
         (name, case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
@@ -215,7 +199,7 @@ def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick
         return cost_figure(name)
     special: dict[str, Callable[[], Picture]] = {
         "protocol": lambda: protocol_figure(protocol, rng),
-        "criterion": lambda: appendix.criterion(data, n=2000 if quick else 20_000, rng=rng),
+        "criterion": lambda: appendix.criterion(n=2000 if quick else 20_000, rng=rng),
         "offsets": lambda: appendix.offsets(data),
         "audioset": lambda: appendix.audioset(data),
     }

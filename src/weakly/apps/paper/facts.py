@@ -100,11 +100,8 @@ class Data:
     dog: LengthSample
     baby: LengthSample
     animal: LengthSample
-    audioset: Events | None = None
-    audioset_weak: Any = None
     annotations: Events | None = None  # onsets for the offset figure
     annotations_source: str = ""
-    dcase: tuple[tuple[str, Events, Any], ...] = ()
 
 
 def gather(
@@ -112,27 +109,22 @@ def gather(
     nigens: str | Path | None = None,
     audioset: str | Path | None = None,
     annotations: str | Path | Iterable[str | Path] | None = None,
-    dcase2017: str | Path | None = None,
 ) -> Data:
     """The data for the figures; every path left out is replaced by the shipped facts."""
     dog, baby, animal = shipped("nigens_dog"), shipped("nigens_baby"), shipped("audioset_animal")
-    onsets, onsets_source, strong, weak = None, "", None, None
-    dcase: tuple[tuple[str, Events, Any], ...] = ()
+    onsets, onsets_source = None, ""
     if nigens is not None:
         dog, baby, onsets = read_nigens(Path(nigens))
         onsets_source = f"NIGENS corpus in {Path(nigens).name}" if onsets is not None else ""
     if audioset is not None:
-        animal, strong, weak = read_audioset(Path(audioset))
+        animal = read_audioset(Path(audioset))
     if annotations is not None:
         from ...io.reading import read
 
-        several = not isinstance(annotations, (str, Path))
-        paths = [Path(path) for path in annotations] if several else [Path(annotations)]  # type: ignore[union-attr,arg-type]
-        onsets = read(paths if len(paths) > 1 else paths[0])
+        paths = [Path(each) for each in ([annotations] if isinstance(annotations, (str, Path)) else annotations)]
+        onsets = read(paths)
         onsets_source = ", ".join(path.name for path in paths)
-    if dcase2017 is not None:
-        dcase = read_dcase2017(Path(dcase2017))
-    return Data(dog, baby, animal, strong, weak, onsets, onsets_source, dcase)
+    return Data(dog, baby, animal, onsets, onsets_source)
 
 
 def read_nigens(path: Path) -> tuple[LengthSample, LengthSample, Events | None]:
@@ -167,39 +159,17 @@ def _lengths_of(file: Path) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def read_audioset(path: Path) -> tuple[LengthSample, Events, Any]:
-    """Lengths of the Animal events, all strong labels, and the weak labels if the folder has them.
+def read_audioset(path: Path) -> LengthSample:
+    """Lengths of the Animal events; a folder's strong file is the largest .tsv with "strong" in its name."""
+    from ...io.reading import read
 
-    A folder's strong file is the largest .tsv with "strong" in its name; its weak file is ``*_segments.csv``.
-    """
-    from ...io.reading import read, read_answers
-
-    weak = None
-    strong_file = path
     if path.is_dir():
         candidates = sorted(path.glob("*strong*.tsv"), key=lambda file: file.stat().st_size)
         if not candidates:
             raise InvalidInput(f"audioset: no file named *strong*.tsv in {path}")
-        strong_file = candidates[-1]
-        segments = sorted(path.glob("*_segments.csv"))
-        weak = read_answers(segments[0]) if segments else None
-    strong = read(strong_file)
+        path = candidates[-1]
+    strong = read(path)
     labels = [label for label in ANIMAL if label in strong.labels]
     if not labels:
-        raise InvalidInput(f"audioset: no event with the label {ANIMAL[0]} or {ANIMAL[1]} in {strong_file}")
-    source = f"AudioSet strong labels in {strong_file.name}"
-    return LengthSample.of("audioset_animal", source, strong.select(labels).lengths), strong, weak
-
-
-def read_dcase2017(path: Path) -> tuple[tuple[str, Events, Any], ...]:
-    """(part, strong events, weak answers) of DCASE 2017 task 4 for the parts that the folder has."""
-    from ...io.reading import read, read_answers
-
-    parts = []
-    for part in ("testing", "evaluation"):
-        strong, weak = (path / f"groundtruth_{kind}_label_{part}_set.csv" for kind in ("strong", "weak"))
-        if strong.is_file() and weak.is_file():
-            parts.append((part, read(strong), read_answers(weak)))
-    if not parts:
-        raise InvalidInput(f"dcase2017: no groundtruth_strong_label_*_set.csv with its weak file in {path}")
-    return tuple(parts)
+        raise InvalidInput(f"audioset: no event with the label {ANIMAL[0]} or {ANIMAL[1]} in {path}")
+    return LengthSample.of("audioset_animal", f"AudioSet strong labels in {path.name}", strong.select(labels).lengths)

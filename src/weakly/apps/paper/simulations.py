@@ -132,8 +132,6 @@ def scenario(name: str, data: Data) -> Scenario:
 
 
 EVENT_LENGTH = 1.0  # of the dense recordings
-#: Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5.
-GRIDS = {30: 88, 50: 71}
 
 
 #: Everything that a simulation figure shows for one law of event lengths, by name; made by :func:`run`.
@@ -162,7 +160,7 @@ def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) ->
 def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
     """The numbers of one law of event lengths."""
     criteria = protocol.criteria
-    streams = np.random.default_rng(seed).spawn(4)
+    streams = np.random.default_rng(seed).spawn(3)
     drawn = protocol.n_drawn if n_events == 1 else protocol.n_recordings
     lengths = merged_lengths(case, n_events=n_events, n_recordings=drawn, rng=streams[0])
     sample = case.lengths.is_sample and n_events == 1
@@ -211,7 +209,6 @@ def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
         "exact": exact,
         "event_recall": np.asarray(found),  # at the exact optimum
         "rule_accuracy": np.asarray(at_rule),  # exact, at the rule's d_q*
-        "fixed_grid": _fixed_grid(case, n_events, 10 * protocol.n_recordings, streams[3]),
     }
 
 
@@ -229,14 +226,6 @@ def follow_protocol(
         found = _simulated(case, n_events, cut[i], protocol.criteria, protocol.n_recordings, stream).tally.metrics()
         mean[i], error[i] = (np.ravel(found[f"overlap_accuracy_per_recording{suffix}"]) for suffix in ("", "_se"))
     return mean, error
-
-
-def _fixed_grid(case: Case, n_events: int, n: int, rng: Any) -> dict[str, float]:
-    if n_events not in GRIDS:
-        return {}
-    found = _simulated(case, n_events, RECORDING_LENGTH / GRIDS[n_events], 0.5, n, rng)
-    words = ("overlap_accuracy", "overlap_accuracy_per_recording")
-    return {"n_queries": GRIDS[n_events]} | {w + end: getattr(found, w + end) for w in words for end in ("", "_se")}
 
 
 def _simulated(case: Case, n_events: int, widths: Any, criteria: Any, n: int, rng: Any) -> Simulation:

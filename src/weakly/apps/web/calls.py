@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import shlex
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -347,9 +346,8 @@ def audit(question: AuditQuestion, state: PageState, job: Progress) -> Any:
 
 def report(work: Callable[..., Any], question: Question, state: PageState, job: Progress) -> bytes:
     """The report of what a question finds: one HTML file for a colleague or a grant."""
-    command = _command(question) if isinstance(question, PlanQuestion) else None
     with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
-        path: Path = work(question, state, job).report(Path(folder) / "report.html", command=command)
+        path: Path = work(question, state, job).report(Path(folder) / "report.html")
         return path.read_bytes()
 
 
@@ -376,19 +374,6 @@ def query_files(question: QueriesQuestion, state: PageState, job: Progress) -> b
             for path in paths:
                 packed.write(path, path.relative_to(folder))
     return archive.getvalue()
-
-
-def _command(question: PlanQuestion) -> str:
-    """The command line that asks the same; a file that was sent is called PILOT there."""
-    words = ["weakly", "plan"]
-    for name, value in question.model_dump(exclude_none=True).items():
-        if name == "pilot":
-            words.append("PILOT")
-        elif value != type(question).model_fields[name].default:
-            option = {"n_events": "events", "own_length": "segment-length"}.get(name, name).replace("_", "-")
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words += [f"--{option}", text]
-    return shlex.join(words)
 
 
 def warm_up() -> None:

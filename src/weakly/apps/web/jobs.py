@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import AssumptionWarning, WeaklyError
-from ...base.parallel import watched
 from ..serving import Limits
 from . import calls
 from .uploads import Files, server_folder
@@ -35,7 +34,6 @@ from .uploads import Files, server_folder
 PATIENCE = 0.3  # seconds after which an answer turns into a stream of progress
 SHORT = 2.0  # seconds after which a question counts as a long one
 SLOW = 5.0  # seconds after which it leaves the processors to others
-GRACE = 0.5  # seconds in which stopped work may end by itself, which keeps its process
 SPARE = 2  # processes beyond those for long questions
 
 
@@ -97,19 +95,13 @@ class WorkerTask:
 
 @dataclass
 class Progress:
-    """How the work tells how far it is, and hears that it should end."""
+    """How the work tells how far it is; work that nobody waits for is ended with its process."""
 
     pipe: Connection
-
-    def check(self) -> None:
-        """Ends the work from inside if the server says so."""
-        if self.pipe.poll():
-            raise Cancelled("cancelled")
 
     def advance(self, done: int, total: int | None) -> None:
         """What the work calls after each chunk."""
         self.pipe.send(("progress", (done, total)))
-        self.check()
 
 
 class Process:
@@ -135,16 +127,6 @@ class Process:
         self.is_slow = True
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, self.process.pid, 5)
-
-    def ends_by_itself(self) -> bool:
-        """Whether the work that is told to stop does so in a moment."""
-        until = time.monotonic() + GRACE
-        with contextlib.suppress(EOFError, OSError):
-            self.pipe.send(None)
-            while self.pipe.poll(max(0.0, until - time.monotonic())):
-                if self.pipe.recv()[0] not in ("ready", "progress"):
-                    return True
-        return False
 
     def kill(self) -> None:
         """Let go of it at once."""
@@ -248,9 +230,6 @@ class Workers:
                         raise Busy(f"{self.limits.workers} long questions are being worked on; try again in a moment")
                 if spent > SLOW and not process.is_slow:
                     process.slow_down()
-        except (Cancelled, Busy, TooLong):
-            keep = process.ends_by_itself() and not process.is_slow
-            raise
         except (EOFError, OSError) as error:
             job.check()
             raise self._too_much() from error
@@ -345,12 +324,11 @@ def work(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
             task = pipe.recv()
         except (EOFError, OSError):
             return
-        if task is not None:  # a word to stop that came after the end
-            pipe.send(_worked(task, state, Progress(pipe)))
+        pipe.send(_worked(task, state, Progress(pipe)))
 
 
 def _worked(task: WorkerTask, state: calls.PageState, progress: Progress) -> tuple[str, Any]:
-    with warnings.catch_warnings(record=True) as heard, watched(progress.check):
+    with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AssumptionWarning)
         try:

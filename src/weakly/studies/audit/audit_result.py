@@ -222,7 +222,7 @@ class Audit(Result):
     def page(self) -> Report:
         """The findings first, then the pictures, then the tables."""
         page = Report("Audit of weak labels" if self.quality is not None else "Audit of labels")
-        page.answer(self.findings[0].text if self.findings else "There is nothing to report.")
+        page.sentences([self.findings[0].text if self.findings else "There is nothing to report."])
         if len(self.findings) > 1:
             page.heading("Findings").items([finding.text for finding in self.findings[1:]])
         for kind in self.kinds:

@@ -196,7 +196,7 @@ class RuleComparison(ScoreRows):
         for each in self.parts():
             width = each.settings["segment_length"][0]
             page = Report(f"Rules of the tools, clips of {width:g} s from {self.settings['phase']:g} s")
-            page.answer(each.answer)
+            page.sentences([each.answer])
             page.figure(each.plot().figure, f"Rules of the tools at {width:g} s.", name=f"rules-{width:g}")
             page.table(each.table, most=2000)
             page.heading("Labels that depend on the rule").table(each.flipped, most=200)

@@ -393,7 +393,7 @@ class Inference(Result):
         """The answer in words, estimates, a timeline, every recording."""
         page = Report("From answers back to events")
         for k, text in enumerate(self.sentences()):
-            page = page.answer(text) if k < len(self.parts) else page.text(text)
+            page = page.sentences([text]) if k < len(self.parts) else page.text(text)
         page.heading("Overall").table(worded(self.overall)).heading("Given and estimated")
         page.table(flat(self.estimates).replace({"quantity": _QUANTITIES}))
         page.heading("A timeline" if len(self.parts) == 1 else "Timelines")

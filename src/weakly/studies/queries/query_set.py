@@ -149,7 +149,7 @@ class Queries(Result):
 
     def page(self) -> Report:
         """How many queries, their picture, the settings and all rows."""
-        page = Report("Queries").answer(self.answer)
+        page = Report("Queries").sentences([self.answer])
         page.figure(self.plot().figure, "The segments that are asked, over time.").heading("Settings")
         page.table(pd.DataFrame({"name": list(self.settings), "value": list(map(str, self.settings.values()))}))
         return page.heading("Queries").table(self.frame.drop(columns=["calibration", "event_fraction"]))
