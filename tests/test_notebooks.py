@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -36,4 +37,7 @@ def test_a_notebook_runs_and_shows_its_results(notebook):
         html = value._repr_html_()
         assert html.count("<svg") == 1
         assert "<table" in html
+        if hasattr(value, "answer"):
+            headline = re.search(r'<p class="answer[^"]*">(.*?)</p>', html)[1]
+            assert len(headline.split()) > 4, headline  # a sentence, not only a verdict
         assert 20 < len(repr(value)) < 200

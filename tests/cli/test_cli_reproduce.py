@@ -146,7 +146,6 @@ def test_the_result_object(monkeypatch, tmp_path):
     assert found.settings["only"] == ("orc", "claims")
     assert sum(found.counts["all"].values()) == 7  # one of the eight is a remark
     assert found.to_dict()["counts"] == found.counts
-    assert found.plot().patches
     assert found.report(tmp_path / "again").read_text().count("<article") == 8
     with pytest.raises(ValueError, match="only must be a list of names"):
         paper.reproduce(only="orc")
