@@ -121,9 +121,8 @@ def test_bits_and_gains_are_their_definitions():
     now = particle_posterior(np.array([[0.0, 4.0]]), np.ones(1), recording_length=8.0, expected=varied)
     part = slice(0, 60)
     data = now.starts[part], now.ends[part], now.own[part], now.count[part], now.numbers[part]
-    weight = np.full(60, 1 / 60)
     onsets, offsets = np.array([0.0, 1.0, 3.0]), np.array([2.0, 3.5, 8.0])
-    told = kernels.bits(*data, weight, onsets, offsets, 8.0)
+    told = kernels.bits(*data, onsets, offsets, 8.0)
     segments = np.array([(1.0, 3.5), (3.0, 8.0)])
     starts, ends, own, count, numbers = data
     sixty = replace(now, starts=starts, ends=ends, own=own, count=count, numbers=numbers)

@@ -19,7 +19,7 @@ from ..model.answer_model import NODES, AnswerModels, Part
 from ..model.intervals import as_intervals
 from . import kernels
 from .kernels import Questions, Runs
-from .renewal import Array, Chain, Renewal, TimelinePosterior, Uncertain, entropy
+from .renewal import Array, Chain, Renewal, TimelinePosterior, Uncertain
 
 _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
@@ -283,15 +283,6 @@ class Posterior(TimelinePosterior):
         """P(the answer will be present), for many further segments."""
         _, _, low, high = self.people[who][0]
         return low + (high - low) * self.satisfied(segments, who=who)
-
-    def information(self, segments: Any, *, who: int = 0) -> Array:
-        r"""Bits that the answer to each further segment is expected to tell about the timeline.
-
-        .. math:: H(P(\text{present})) - P(\text{sat}) H(1 - \ell) - (1 - P(\text{sat})) H(g_0)
-        """
-        (_, _, low, high), met = self.people[who][0], self.satisfied(segments, who=who)
-        noise = met * entropy(np.asarray(high)) + (1 - met) * entropy(np.asarray(low))
-        return np.maximum(0.0, entropy(low + (high - low) * met) - noise)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Sample number, onset and offset of every event of n sampled timelines."""

@@ -148,18 +148,16 @@ def chances(starts: Any, ends: Any, own: Any, count: Any, x: Any, segments: Any,
 
 
 @kernel
-def bits(
-    starts: Any, ends: Any, own: Any, count: Any, x: Any, weight: Any, onsets: Any, offsets: Any, length: float
-) -> Any:
+def bits(starts: Any, ends: Any, own: Any, count: Any, x: Any, onsets: Any, offsets: Any, length: float) -> Any:
     """Bits that the answer to the segment of each onset and offset tells about the particles; (onsets, offsets).
 
     For one particle and onset the segments that satisfy the rule are those from a first offset on.
     """
     n, m = len(onsets), len(offsets)
     said, noise = np.zeros((n, m + 1)), np.zeros((n, m + 1))
-    base, quiet = 0.0, 0.0
+    base, quiet, w = 0.0, 0.0, 1 / len(count)
     for i in range(len(count)):
-        who, w = hearing(x[i]), weight[i]
+        who = hearing(x[i])
         guess, lapse = who[3], who[4]
         base += w * guess
         quiet += w * _entropy(guess)

@@ -24,7 +24,7 @@ from ..model.intervals import Intervals
 from . import particle_kernels as kernels
 from .hearing import ANY, LEAST_CRITERION
 from .particle_kernels import MOST, NAMES
-from .renewal import Array, TimelinePosterior, entropy
+from .renewal import Array, TimelinePosterior
 
 PARTICLES = 2500
 _EFFORT = 2.0  # moves of each particle after an answer, over 8 and 4 per event
@@ -201,11 +201,6 @@ class ParticlePosterior(TimelinePosterior):
     found: int = 0  # and those that came
 
     @property
-    def weight(self) -> Array:
-        """The same for all."""
-        return np.full(len(self.count), 1 / len(self.count))
-
-    @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         return int(sum(x.nbytes for x in self._arrays))
@@ -238,7 +233,8 @@ class ParticlePosterior(TimelinePosterior):
     def active(self) -> Array:
         """P(an event is under way), per step."""
         step = (self.high - self.low) / _STEPS
-        share = kernels.cover(self.starts, self.ends, self.count, self.weight[None], self.low, step, _STEPS)[0]
+        alike = np.full((1, len(self.count)), 1 / len(self.count))
+        share = kernels.cover(self.starts, self.ends, self.count, alike, self.low, step, _STEPS)[0]
         return np.asarray(np.clip(share, 0.0, 1.0))
 
     def wrong_seconds(self, start: float, end: float) -> Array:
@@ -261,11 +257,6 @@ class ParticlePosterior(TimelinePosterior):
         onset, offset = (ends[chosen] for ends in self.heard)
         sample, k = np.nonzero(np.arange(onset.shape[1]) < self.count[chosen, None])
         return sample, onset[sample, k], offset[sample, k]
-
-    def information(self, segments: Any) -> Array:
-        """Bits that the answer to each further segment is expected to tell about the timeline and who answers."""
-        chances = self._chances(np.asarray(segments, dtype=np.float64).reshape(-1, 2))
-        return np.asarray(np.maximum(0.0, entropy(chances.mean(axis=1)) - entropy(chances).mean(axis=1)))
 
     def chance(self, segment: Any) -> float:
         """The chance that this segment is called present."""
@@ -415,7 +406,7 @@ class ParticlePosterior(TimelinePosterior):
             proposed = [plain, *(np.quantile(x[within], q) for x in turns)] if within.any() else [plain]
             cuts.append(np.unique(np.clip(np.round(np.concatenate(proposed), 3), low, high)))
         onsets, offsets = cuts
-        told = kernels.bits(*self._arrays, self.weight, onsets, offsets, self.recording_length)
+        told = kernels.bits(*self._arrays, onsets, offsets, self.recording_length)
         length = offsets[None] - onsets[:, None]
         long_enough = length >= min(shortest, high - low) - 1e-3
         worth = np.where(long_enough, told / np.maximum((1 - share) * length + share, 1e-9), 0.0).ravel()

@@ -305,12 +305,6 @@ def length_variation(lines: EventArrays) -> float:
     return math.sqrt(max(0.0, (between - within) / usual)) / mean
 
 
-def entropy(p: Array) -> Array:
-    """The bits of a yes with this chance."""
-    q, r = np.clip(p, 1e-300, 1.0), np.clip(1 - p, 1e-300, 1.0)
-    return np.asarray(-(q * np.log2(q) + r * np.log2(r)), dtype=np.float64)
-
-
 def events_above(threshold: float, active: Array, edges: Array, onset: Array, offset: Array) -> list[dict[str, float]]:
     """The time in which P(active) is above a threshold as events: onset, offset, confidence (mean P(active)) and
     :data:`ENDS`, from the drawn events (onset, offset) that are under way where P(active) is highest."""
@@ -350,10 +344,6 @@ class TimelinePosterior(ABC):
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Sample number, onset and offset of every event of n sampled timelines."""
-
-    @abstractmethod
-    def information(self, segments: Any) -> Array:
-        """Bits that the answer to each of many further segments (start, end) is expected to tell."""
 
     @property
     def event_seconds(self) -> float:
