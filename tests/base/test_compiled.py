@@ -126,18 +126,12 @@ DOOR = {
     "grid": lambda: asked(segment_length=1.0, presence_criterion=0.5, phase=0.0),
     "windows": lambda: asked(segment_length=1.2, hop=0.3, votes=2, presence_criterion=0.5),
     "rule": lambda: asked(segment_length=1.0, rule=wk.PresenceRule.seconds(0.25), phase=0.0),
-    "annotator": lambda: asked(segment_length=1.0, annotator=wk.Annotator.beta(2, 3, guess_rate=0.1), phase=0.0),
     "simulate": lambda: words(wk.simulate(1.0, n_events=3, recording_length=20, segment_length=1,
                                           presence_criterion=0.5, n_recordings=50, rng=1)),
-    "plan": lambda: wk.plan(wk.Events.from_frame(FRAME, recording_length=20.0), presence_criterion=0.5)
-                    .to_dict()["recommended"],
 }
-import pandas as pd
-FRAME = pd.DataFrame([(f"r{i}", a, b, "x") for i, ev in enumerate(REC) for a, b in ev],
-                     columns=["recording", "onset", "offset", "label"])
 print(json.dumps({name: DOOR[name]() for name in sys.argv[1:]}))
 """
-NAMES = ("random", "grid", "windows", "rule", "annotator", "simulate", "plan")
+NAMES = ("random", "grid", "windows", "rule", "simulate")
 
 
 def ask(*names, cache=None, house=HOUSE.parent, code=DOORS):
@@ -183,7 +177,7 @@ def test_answers_do_not_depend_on_the_cache_or_on_what_ran_before(filled):
     """Others take what these processes and other tests compiled, alone and in another order; then it is damaged."""
     cache, asked, _ = filled
     every = ask(*NAMES)
-    asked += [ask("grid", cache=cache), ask(*NAMES[3:], *NAMES[:3])]
+    asked += [ask("grid", cache=cache), ask(*NAMES[2:], *NAMES[:2])]
     assert len(list(cache.rglob("*.nbc"))) > 15
     damaged = [*cache.rglob("*scoring._on_grid-*.nbc"), *sorted(cache.rglob("*engine.grid.*.nbc"))[:2]]
     content = bytearray(damaged[0].read_bytes())
@@ -411,19 +405,17 @@ def test_patience_is_spent_once(monkeypatch):
     assert vars(adds)["compiled"].signatures
 
 
-SORTS = """
+COUNTS = """
 import json, numpy as np, weakly.base.compiled as compiled
 compiled.PATIENCE, compiled.ANNOUNCED = (0.0, 0.0), 0.01
-keys = np.array([3.0, 1.0, 2.0])
-compiled.sort_together(keys, keys.copy())
-print(json.dumps(keys.tolist()))
+print(json.dumps(compiled.count_up_to(np.array([1.0, 2.0, 3.0]), 2.0)))
 """
 
 
 def test_a_long_compile_says_so_in_one_line(tmp_path):
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for expected in (1, 0):  # then it is kept
-        run = subprocess.run([sys.executable, "-c", SORTS], env=env, capture_output=True, text=True, check=True)
+        run = subprocess.run([sys.executable, "-c", COUNTS], env=env, capture_output=True, text=True, check=True)
         assert run.stderr.count("weakly: compiling") == run.stderr.count("\n") == expected, run.stderr
 
 
@@ -437,7 +429,7 @@ def test_a_folder_that_takes_nothing_costs_time_and_no_answer(tmp_path, monkeypa
     monkeypatch.setattr(CacheImpl, "_locator_classes", [])
     assert kernel(_double)(4) == 8
     (tmp_path / "file").write_text("not a folder")
-    assert ask(cache=tmp_path / "file", code=SORTS) == [[1.0, 2.0, 3.0]]
+    assert ask(cache=tmp_path / "file", code=COUNTS) == [2]
 
 
 def test_a_full_disk_costs_time_and_no_answer(monkeypatch):

@@ -389,8 +389,10 @@ def draw(chain: Chain, runs: Runs, back: Any, rise: Any, uniform: Any, coin: Any
     """
     n, states = chain.n, len(runs.masks)
     rows, kinds = chain.go.shape[0], chain.go.shape[1] - 1
-    empty, events = np.full((n, states), -1), np.empty(n, np.int64)  # runs: the empty steps, the first of the events
+    empty, events = np.empty((n, states), np.int64), np.empty(n, np.int64)  # runs: the empty steps, the first event's
     for i in range(n):
+        for state in range(states):
+            empty[i, state] = -1
         t = runs.first[i]
         while t < runs.first[i + 1] and runs.high[t] == 0:
             empty[i, runs.source[t]] = t
