@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.outcomes import score
 from weakly.base.errors import InvalidInput
 from weakly.base.report import Report, Result
 from weakly.base.results import counted, to_jsonable
 from weakly.io.reading import read
 from weakly.io.signals import header
 from weakly.io.soundscape import log_mel, soundscape
-from weakly.methods import Outcome, Recording, SimulatedAnnotator, run, score
+from weakly.methods import Outcome, Recording, SimulatedAnnotator, run
 from weakly.methods.bisection import Bisection
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.fixed import Fixed, Oracle, Windows

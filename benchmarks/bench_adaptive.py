@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.outcomes import score
 from weakly.io.soundscape import log_mel, soundscape
-from weakly.methods import Bisection, Fixed, Recording, SimulatedAnnotator, score
+from weakly.methods import Bisection, Fixed, Recording, SimulatedAnnotator
 from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.outcomes import score
 from weakly import Annotator
 from weakly.io.soundscape import log_mel, soundscape
-from weakly.methods import AnswerHistory, Bisection, Fixed, Oracle, Outcome, Recording, SimulatedAnnotator, score
+from weakly.methods import AnswerHistory, Bisection, Fixed, Oracle, Outcome, Recording, SimulatedAnnotator
 from weakly.methods.base import run as labelled
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from weakly.methods import Bisection, Fixed, Outcome, Recording, run, score
+from benchmarks.outcomes import score
+from weakly.methods import Bisection, Fixed, Outcome, Recording, run
 from weakly.methods.base import AnswerHistory
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information, asked_together

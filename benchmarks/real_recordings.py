@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.adaptive_study import real_recordings
-from weakly.methods import Fixed, SimulatedAnnotator, run, score
+from benchmarks.outcomes import score
+from weakly.methods import Fixed, SimulatedAnnotator, run
 from weakly.methods.information import Information
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.outcomes import score
 from weakly.io.soundscape import log_mel
-from weakly.methods import Fixed, Recording, SimulatedAnnotator, run, score
+from weakly.methods import Fixed, Recording, SimulatedAnnotator, run
 from weakly.methods.change_point import ChangePoint
 from weakly.methods.information import Information
 

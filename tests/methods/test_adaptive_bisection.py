@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmarks.outcomes import score
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weakly.base.errors import InvalidInput
-from weakly.methods import AnswerHistory, Bisection, Fixed, Recording, SimulatedAnnotator, run, score
+from weakly.methods import AnswerHistory, Bisection, Fixed, Recording, SimulatedAnnotator, run
 from weakly.model.annotator import Annotator
 from weakly.model.intervals import duration, intersect, merge
 from weakly.theory import bisection_listened, bisection_queries

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.adaptive_study import real_recordings, study
+from benchmarks.outcomes import score
 from scipy import stats
 
 from weakly.base.errors import InvalidInput
@@ -18,7 +19,6 @@ from weakly.methods import (
     SimulatedAnnotator,
     Windows,
     run,
-    score,
 )
 from weakly.methods.change_point import ChangePoint, apart, change_score
 from weakly.model.annotator import Annotator, PresenceRule

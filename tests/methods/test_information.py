@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.outcomes import score
 
 import weakly as wk
-from weakly.methods import AnswerHistory, Recording, Session, SimulatedAnnotator, information, run, score
+from weakly.methods import AnswerHistory, Recording, Session, SimulatedAnnotator, information, run
 from weakly.methods.change_point import signal_of
 from weakly.methods.information import Information, Stretch
 from weakly.model.intervals import Features

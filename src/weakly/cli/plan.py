@@ -88,7 +88,7 @@ def plan(
     per_query: float = option("Instead, the price of a query."),
     currency: str = option("Of wages and prices (EUR); s for seconds of work."),
     annotators: int = option("People who label every segment.", 1),
-    verbose: bool = option("Every row, every note, what it rests on, break-evens.", False, "--verbose"),
+    verbose: bool = option("Every row, every note, what it rests on.", False, "--verbose"),
     *,
     reading: ReadingOptions,
     outlet: Outlet,
@@ -172,16 +172,14 @@ def show(made: Any, *, verbose: bool = False) -> None:
     if not verbose:
         for line in made.warnings:
             screen.print(Text("\n" + wrapped(f"Note: {line}", width)), soft_wrap=True)
-        screen.print(Text("\nMore with --verbose: every way, notes, what it rests on, break-evens."))
+        screen.print(Text("\nMore with --verbose: every way, notes, what it rests on."))
         return
-    from ..studies.plan.plan_result import break_even_words
     from ..studies.plan.summary import notes
 
     for heading, lines in (
         ("The recommendation in detail", [made.details]),
         ("Notes", made.warnings),
         ("Where a way stops making sense", notes(made.rows)),
-        ("Following the events instead", break_even_words(made)),
         ("This rests on", made.assumptions),
     ):
         if lines:

@@ -20,9 +20,9 @@ from .by_hand import ByHand, Screening
 from .change_point import ChangePoint, change_score
 from .fixed import Everything, Fixed, Nothing, Oracle, Windows
 from .information import Information
+from .model import tally
 from .passes import Passes
 from .problem import LabelingProblem, MethodOutcome
-from .scores import score, tally
 
 #: Every way to label by its name, in the order of tables.
 METHODS: dict[str, type[Method]] = {}
@@ -61,6 +61,5 @@ __all__ = [
     "event_fractions",
     "register",
     "run",
-    "score",
     "tally",
 ]

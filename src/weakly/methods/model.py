@@ -1,4 +1,5 @@
-r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere.
+r"""How good labels become: the engine of evaluations on known or drawn recordings, or on one event anywhere; and the
+tally of labels that were made.
 
 Segments start at 0 in every recording and the last is cut, as they will be asked. For one event of length d whose start
 is uniform in [0, T - d], every sum is linear in the start between a few kinks (where an edge of the event, or an
@@ -9,7 +10,7 @@ taken out is put back with its weight.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..engine.scoring import measure
-from ..engine.tally import EXPOSURE, SCORES
+from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
 from ..model.intervals import EventArrays, Placement
 from ..model.lengths import Lengths
+from .base import Labels
 from .fixed import Placed
 
 Floats = NDArray[np.float64]
@@ -455,3 +457,25 @@ def some_recordings(model: Model, n: int) -> EventArrays:
     events = [each for each, _ in model.full] + [np.empty((0, 2))] * len(model.silent)
     lengths = np.concatenate((model.full.lengths, model.silent.lengths))
     return EventArrays.of([events[k] for k in picked], lengths[picked])
+
+
+def tally(labels: Sequence[Labels], timelines: EventArrays, *, rule: PresenceRule | None = None) -> Tally:
+    """The tally of labels against the true events; time without an answer counts as absent.
+
+    An event is found if a present segment *that was heard* satisfies the rule on it, also where the labels are cut
+    more finely than the segments (overlapping windows).
+    """
+    sure = [~np.isnan(one.present) for one in labels]
+    result = of_labels(
+        timelines,
+        [one.segments[known] for one, known in zip(labels, sure)],
+        [one.present[known] for one, known in zip(labels, sure)],
+        rule=rule,
+    )
+    if all(one.noticed is None for one in labels):
+        return result
+    heard = [one.segments[one.present == 1] if one.noticed is None else one.noticed for one in labels]
+    found = of_labels(timelines, heard, [np.ones(len(one)) for one in heard], rule=rule)
+    result.sums[..., R["n_found"]] = found.sums[..., R["n_found"]]
+    result.products[..., -2:] = found.products[..., -2:]  # the squares that go with it
+    return result

@@ -12,11 +12,10 @@ import numpy as np
 from ..base.errors import InvalidInput
 from ..base.results import format_length, percent, seconds
 from ..model.intervals import Intervals
-from .base import AnswerHistory, Method, Recording, Words, size
-from .bisection import Bisection, halved, levels
+from .base import AnswerHistory, Method, Recording, Words
 from .fixed import Fixed
 from .model import Floats, R, Sums
-from .problem import FOUND, MAX_REPLAYS, LabelingProblem, MethodOutcome, contributions
+from .problem import FOUND, LabelingProblem, MethodOutcome, contributions
 
 _MOST = 12  # passes that are compared at most
 
@@ -61,14 +60,14 @@ class Passes(Method):
 
     def words(self) -> Words:
         """How people say it: what is asked about whom, for few passes; from where to where lengths go, for many."""
-        halves, widths = isinstance(self.passes[0][1], Bisection), [seconds(length) for length in self._lengths]
+        widths = [seconds(length) for length in self._lengths]
         told = ", ".join(widths) if len(widths) < 4 else f"{widths[0]} to {widths[-1]}"
-        name = f"{len(widths)} passes, {'halving to ' if halves else ''}{told}{'' if halves else ' segments'}"
         if len(widths) > 3 or any(len(labels) > 3 for labels, _ in self.passes):
-            kind = "halving down to lengths" if halves else "each with segments"
-            each = f"{kind} {from_to(min(self._lengths), max(self._lengths))}, by how long the classes last"
+            span = from_to(min(self._lengths), max(self._lengths))
+            each = f"each with segments {span}, by how long the classes last"
         else:
-            each = ", ".join(f"{' and '.join(labels)} {_how(own, halves)}" for labels, own in self.passes)
+            each = ", ".join(f"{' and '.join(labels)} with {own.words().name}" for labels, own in self.passes)
+        name = f"{len(widths)} passes, {told} segments"
         return Words(name, f"Label in {len(widths)} passes, {each}", "several passes")
 
     def notes(self, heard: float) -> list[str]:
@@ -82,45 +81,28 @@ class Passes(Method):
 
     @classmethod
     def candidates(cls, problem: LabelingProblem) -> list[MethodOutcome]:
-        """Fixed segments, and halving, in 2, 3, ... passes, each with a length of its own for some of the classes."""
+        """Fixed segments in 2, 3, ... passes, each with a length of its own for some of the classes."""
         if problem.n_classes < 2:
             return []
-        table, methods = by_class(problem, problem.fixed_sums), problem.methods
+        table = by_class(problem, problem.fixed_sums)
         usable = table["event_recall"] >= np.minimum(FOUND, 0.95 * table["event_recall"].max(axis=1, keepdims=True))
         loss = table["wrong_time"] + np.where(usable, 0.0, problem.recording_length)
         order = np.lexsort((np.arange(problem.n_classes), problem.grid[loss.argmin(axis=1)]))
-        labels, designs, sums = list(problem.labels), list[Method](), list[Sums]()
-        for n in range(2, min(len(labels), _MOST) + 1):
+        designs, sums = list[Method](), list[Sums]()
+        for n in range(2, min(problem.n_classes, _MOST) + 1):
             picks, cuts = group(loss[order], n)
             if len(set(picks)) < n:
                 continue
-            some = [order[i:j] for i, j in pairwise(cuts)]
-            names = [tuple(labels[c] for c in part) for part in some]
-            widths = [float(problem.grid[k]) for k in picks]
-            known = [problem.fixed_sums[k] for k in picks]
-            # The recordings are heard once for all classes of a pass; fewer are ticked.
-            fixed = list[tuple[Method, Sums]]()
-            for width, each, part in zip(widths, known, some):
-                ticks = float(each.raw[part][:, R["n_present"]].sum()) * (len(part) > 1)
-                fixed.append((Fixed(width), each._replace(raw=each.raw[part], base=each.base[part], ticks=ticks)))
-            ways = [fixed] if Bisection.name not in methods or Fixed.name in methods else []
-            if Bisection.name in methods and n <= MAX_REPLAYS:
-                longest = problem.model.longest
-                ways.append([
-                    halved(problem.only(*each), width, alone=own[1]) if levels(longest, width) > 0 else own
-                    for each, width, own in zip(names, widths, fixed)
-                ])  # fmt: skip
-            for way in ways:
-                designs.append(cls(tuple(zip(names, (design for design, _ in way)))))
-                sums.append(_together([each for _, each in way]))
+            passes, parts = list[tuple[tuple[str, ...], Method]](), list[Sums]()
+            for k, (i, j) in zip(picks, pairwise(cuts)):
+                some, known = order[i:j], problem.fixed_sums[k]
+                passes.append((tuple(problem.labels[c] for c in some), Fixed(float(problem.grid[k]))))
+                # The recordings are heard once for all classes of a pass; fewer are ticked.
+                ticks = float(known.raw[some][:, R["n_present"]].sum()) * (len(some) > 1)
+                parts.append(known._replace(raw=known.raw[some], base=known.base[some], ticks=ticks))
+            designs.append(cls(tuple(passes)))
+            sums.append(_together(parts))
         return problem.rows_of(designs, sums)
-
-
-def _how(own: Method, halves: bool) -> str:
-    width = size(getattr(own, "segment_length", None))
-    if not halves:
-        return f"with {width} segments"
-    return f"by halving {size(getattr(own, 'start_length', None))} segments down to {width}"
 
 
 def from_to(low: float, high: float) -> str:
@@ -178,8 +160,8 @@ def group(loss: Floats, n: int) -> tuple[list[int], tuple[int, ...]]:
 
 
 def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOutcome]) -> dict[str, Any]:
-    """What one common length does to every class, beside the best length of each (``per_class``); the same classes in
-    several passes, each with a length of its own (``passes``); and what they come to (``words``)."""
+    """What one common length does to every class, beside the best length of each (``per_class``), and what several
+    passes, each with a length of its own, would change (``words``; empty where they are not compared)."""
     own, shared = by_class(problem, problem.fixed_sums), by_class(problem, [common.design.sums(problem)])
     found = own["event_recall"] >= FOUND
     wrong = np.where(found | ~found.any(axis=1, keepdims=True), own["wrong_time"], np.inf)
@@ -194,29 +176,17 @@ def classes(problem: LabelingProblem, common: MethodOutcome, rows: list[MethodOu
         }
         for c, (label, k) in enumerate(zip(problem.labels, wrong.argmin(axis=1)))
     ]
-    several = [row for row in rows if row.passes and row.passes[0][1].is_plain]
-    passes = [_told(common, ((problem.labels, common.design),)), *(_told(row, row.passes) for row in several)]
-    return {"per_class": table, "passes": passes, "words": _words(passes, problem.n_classes)}
+    several = [row for row in rows if row.passes]
+    return {"per_class": table, "words": _words(common, several, problem.n_classes) if several else ""}
 
 
-def _told(row: MethodOutcome, passes: Sequence[tuple[tuple[str, ...], Method]]) -> dict[str, Any]:
-    """What is told of classes in so many passes."""
-    return {
-        "n_passes": len(passes),
-        "segment_lengths": [float(getattr(own, "segment_length", None) or 0.0) for _, own in passes],
-        "labels": [list(labels) for labels, _ in passes],
-        **{word: getattr(row, word) for word in ("wrong_time", "n_queries", "listened", "cost")},
-    }
-
-
-def _words(passes: list[dict[str, Any]], n: int) -> str:
-    one, each = passes[0], min(passes, key=lambda row: float(row["wrong_time"]))
-    saved = 1 - each["wrong_time"] / one["wrong_time"] if one["wrong_time"] > 0 else 0.0
+def _words(one: MethodOutcome, several: list[MethodOutcome], n: int) -> str:
+    each = min(several, key=lambda row: row.wrong_time)
+    saved = 1 - each.wrong_time / one.wrong_time if one.wrong_time > 0 else 0.0
     if saved < 0.05:
         return "One segment length serves all classes in one pass: lengths of their own would save less than 5 %."
-    kind = "class" if each["n_passes"] == n else "group of classes"
+    kind = "class" if len(each.passes) == n else "group of classes"
     return (
-        f"Fixed segments with a length for each {kind} ({each['n_passes']} passes) cut the wrong time of one pass with "
-        f"{seconds(one['segment_lengths'][0])} for all by {percent(saved)}, for {each['cost'] / one['cost']:.1f} times "
-        "its cost."
+        f"Fixed segments with a length for each {kind} ({len(each.passes)} passes) cut the wrong time of one pass with "
+        f"{seconds(one.length)} for all by {percent(saved)}, for {each.cost / one.cost:.1f} times its cost."
     )

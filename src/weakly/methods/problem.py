@@ -20,8 +20,7 @@ from ..model.intervals import EventArrays
 from ..model.lengths import Lengths
 from .base import Method, Outcome, Recording, SimulatedAnnotator, run
 from .fixed import Fixed, Placed
-from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings
-from .scores import tally
+from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds

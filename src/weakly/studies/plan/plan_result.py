@@ -10,11 +10,10 @@ import numpy as np
 
 from ...base import plot
 from ...base.report import Number, Report, Result
-from ...base.results import Finding, counted, format_length, percent, seconds, to_jsonable
+from ...base.results import Finding, counted, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
-from ...methods.fixed import Fixed, Oracle
+from ...methods.fixed import Fixed
 from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
-from ...theory.costs import break_even_events, break_even_overestimation
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -56,11 +55,10 @@ class Plan(Result):
 
     ``answer`` are at most three lines, a choice each, after a ``verdict`` on the first (good, fair, poor, worse than
     nothing); ``choices`` the same as :class:`PlanChoice`; ``assumed`` what nobody said, ``details`` the recommended
-    choice in sentences. ``recommended`` is its :class:`MethodOutcome`, ``equal_range`` the
-    segment lengths that are practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets
-    can be met. ``uncertainty`` says what new recordings will give, ``break_even`` up to how many events it would pay
-    to follow them, ``by_criterion`` what other criteria would change where none was given. The words of
-    ``recommended`` are attributes of the plan too.
+    choice in sentences. ``recommended`` is its :class:`MethodOutcome`, ``equal_range`` the segment lengths that are
+    practically as good, ``rows`` the comparison, ``reachable`` whether budget and targets can be met. ``uncertainty``
+    says what new recordings will give, ``by_criterion`` what other criteria would change where none was given. The
+    words of ``recommended`` are attributes of the plan too.
     """
 
     answer: str
@@ -113,16 +111,6 @@ class Plan(Result):
         centre = self.segment_length or self.paper_length
         near = [row for row in self.task.fixed_rows if centre / 30 <= row.length <= 30 * centre]
         return near or self.task.fixed_rows
-
-    @cached_property
-    def break_even(self) -> dict[str, Any]:
-        """Up to how many events, and which overestimation, following the events costs less than fixed segments."""
-        where: dict[str, Any] = {"recording_length": self.task.recording_length, "segment_length": self.paper_length}
-        return {
-            "segment_length": self.paper_length,
-            "n_events": {s: float(break_even_events(overestimation=s, **where)) for s in (1, 2, 4, 8)},
-            "overestimation": float(break_even_overestimation(n_events=self.task.n_events, **where)),
-        }
 
     @cached_property
     def sensitivity(self) -> list[dict[str, Any]]:
@@ -180,7 +168,7 @@ class Plan(Result):
         names = (
             "answer", "verdict", "choices", "assumed", "details", "recommended", "reachable", "equal_range",
             "objective", "rows", "curve", "sensitivity",
-            "by_criterion", "other_rule", "uncertainty", "classes", "break_even", "example", "assumptions", "warnings",
+            "by_criterion", "other_rule", "uncertainty", "classes", "example", "assumptions", "warnings",
             "settings",
         )  # fmt: skip
         return dict(to_jsonable({**{name: getattr(self, name) for name in names}, "frontier": self._frontier()}))
@@ -256,13 +244,9 @@ class Plan(Result):
             ])  # fmt: skip
         if self.classes:
             report.heading("Several classes").text(self.classes["words"]).table(pd.DataFrame(self.classes["per_class"]))
-            passes = pd.DataFrame(self.classes["passes"]).drop(columns="labels")
-            passes["segment_lengths"] = [", ".join(map(format_length, row)) for row in passes["segment_lengths"]]
-            report.table(passes)
         if self.sensitivity:
             report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity))
         report.heading("The recommendation in detail").text(self.details)
-        report.heading("Following the events instead").items(break_even_words(self))
         return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
@@ -360,20 +344,3 @@ SHOWN = (
     *("name", "wrong_time", "event_recall", "overlap_accuracy", "precision", "recall"),
     *("n_queries", "listened", "hours", "cost"),
 )
-
-
-def break_even_words(plan: Plan) -> list[str]:
-    """The paper's cost question: when would segments that follow the events cost less than fixed ones?"""
-    even = plan.break_even
-    one, two, four, eight = (f"{max(even['n_events'][s], 0.0):.1f}" for s in (1, 2, 4, 8))
-    times, count = even["overestimation"], format_length(plan.task.n_events)
-    times_words = f"cost less with up to {format_length(times)} times the clips that are needed"
-    limit = times_words if times >= 1 else "not cost less"
-    return [
-        f"Against fixed segments of {seconds(even['segment_length'])} (the best accuracy near events), segments that "
-        f"begin and end with the events would cost less up to {one} events per recording; up to {two}, {four} or "
-        f"{eight} events if they take 2, 4 or 8 times the clips that are needed.",
-        f"With {count} {'event' if count == '1' else 'events'} per recording they would {limit}.",
-        f"If boundaries were known, {Oracle().expected(plan.task).n_queries:,.0f} clips would do; the "
-        f"recommended way asks {plan.recommended.n_queries:,.0f}.",
-    ]

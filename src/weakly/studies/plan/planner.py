@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ...base.errors import InvalidInput
-from ...base.results import Condition, percent, seconds
+from ...base.results import Condition
 from ...base.symbols import check, choice
 from ...methods import METHODS
 from ...methods.base import Method
@@ -152,8 +152,7 @@ def plan(
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
     several = None
     if task.n_classes > 1:
-        passes = pool if Passes.name in task.methods else Passes.candidates(task)
-        several = classes(task, _common(task, picked.row, pool), passes)
+        several = classes(task, _common(task, picked.row, pool), pool)
     other = _other_rule(task, ways, asked, pilot)
     ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
     by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]
@@ -360,17 +359,9 @@ def _other_rule(task: LabelingProblem, ways: Ways, asked: dict[str, Any], pilot:
     """What a rule in seconds would make of the plan where nobody waits for a share of an event: of long events, or of
     frames that touch and were joined."""
     long = 1 - float(task.lengths.partial_moments(_LONG)[0])
-    if task.criteria.kind == "rule":
+    if task.criteria.kind == "rule" or not (task.lengths.mean > _LONG or long > 0.2 or (pilot and pilot.frames)):
         return None
-    if pilot is not None and pilot.frames:
-        why = "Frames that touch were joined"
-    elif task.lengths.mean > _LONG:
-        why = f"Events of {seconds(task.lengths.mean)} are long"
-    elif long > 0.2:
-        why = f"{percent(long)} of events last more than {seconds(_LONG)}"
-    else:
-        return None
-    return next(({"why": why, **row} for row in _elsewhere(task, UNKNOWN[1], ways, asked)), None)
+    return next(iter(_elsewhere(task, UNKNOWN[1], ways, asked)), None)
 
 
 def _settings(

@@ -169,16 +169,9 @@ def details(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
             "weakly label --measure."
         )
-    if plan.other_rule:
-        each = plan.other_rule
-        said.append(
-            f"{each['why']}: people answer after a second or so, not after a share of them. With --rule "
-            f"{each['rule']}: {_other(task, each)}, {percent(each['event_recall'])} of events found, "
-            f"{each['n_queries']:,.0f} clips to play."
-        )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
-    if plan.classes and not plan.recommended.passes:
+    if plan.classes and plan.classes["words"] and not plan.recommended.passes:
         said.append(plan.classes["words"])
     return " ".join(said)
 
