@@ -221,7 +221,7 @@ def bouts(save: str, datasets: int, told: str = "given", first: int = 0, kinds: 
     return pd.DataFrame(rows).drop(columns="seed").groupby(["world", "clips", "told"], sort=False).mean()
 
 
-def detector(recordings: int = 40) -> Any:
+def detector(recordings: int = 200) -> Any:
     """Wrong seconds per recording of 30 s with three events, true and stated, by detector's errors, clips and slips."""
     law = LAWS["lognormal, mean 1 s"]
     for together, width, slip in ((0.0, 3.0, 0.0), (0.9, 3.0, 0.0), (0.9, 3.0, 0.05), (0.9, 10.0, 0.05)):

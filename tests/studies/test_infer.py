@@ -821,6 +821,20 @@ def test_scores_of_a_detector_are_evidence():
     assert len(new.events().to_frame()) > 10
 
 
+def test_a_detector_whose_errors_go_on_is_believed_for_what_it_is_worth():
+    """Few long clips and slips: the likelihood of the slope has several modes, and the search begins near a bad one."""
+    rng = np.random.default_rng(6)
+    made = recordings(rng, rate=0.1, length=30.0, n=60)
+    scores = detected(rng, made, length=30.0, together=0.9)
+    said = answers(rng, made, widths=(10.0,), length=30.0, noise=0.05)
+    who = wk.Annotator(guess_rate=0.05, lapse_rate=0.05)
+    found = wk.infer(said, scores=scores, event_length=LAW, annotator=who, bouts=False, step=0.1, draws=2, rng=0)
+    true, stated = wrong_seconds(found, made)
+    assert true < 1.1  # 1.5 at the mode near by
+    assert 0.7 < stated / true < 1.4
+    assert found.estimates.set_index("quantity").loc["score_temper", "value"] < 0.6
+
+
 @pytest.fixture(scope="module")
 def two_detectors():
     """Answers, and scores of a detector and of a worse one."""

@@ -9,10 +9,11 @@ no such s; it becomes one as :math:`s = a z + b`, where a and b maximise
 a proper likelihood of the answers given the scores, whose gradient per step is
 :math:`P(\text{active} \mid \text{answers}, s) - P(\text{active} \mid s)`. No strong label is needed.
 
-Frames that err together are many witnesses of one error, and answers about segments hardly see it. So evidence is held
-to be as fitted, or weaker by ``temper``, each as likely: with :math:`\rho` the correlation of what the states leave of
-the scores of neighbouring steps, the slope that white errors would have, times
-:math:`\sqrt{(1 - \rho) / (1 + \rho)}`.
+Frames that err together are many witnesses of one error, and answers about segments hardly see it: their likelihood has
+several modes then, with slopes that differ tenfold. So the slope is at least the one that white errors would have, the
+distance of the mean scores in both states over the variance of what the states leave of them; and where that has a
+correlation :math:`\rho` between neighbouring steps, evidence is as strong as that, or the white slope times
+:math:`\sqrt{(1 - \rho) / (1 + \rho)}`, each as likely.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _SPREAD = 3.0  # of a (scores in standard deviations) and b before the answers
 _DRAWN = 2000  # sets of recordings, for the intervals of a comparison
 _SURE = 1e-6  # probabilities are no nearer to 0 and 1
+_WHITE = 0.95  # times the slope: errors that leave more of it do not go on
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,14 @@ class Calibration:
     covariance: Array | None = None
     log_likelihood: float = math.nan
     uncalibrated: float = math.nan  # log P(answers), without any scores
-    temper: float = 1.0  # of the evidence, where errors go on from frame to frame
+    strongest: tuple[float, float] | None = None  # (a, b), where what the states leave of the scores tells more
+    temper: float = 1.0  # the weakest evidence over the strongest, where errors go on from frame to frame
 
     @property
     def beliefs(self) -> list[Calibration]:
-        """As fitted and, where errors go on, weaker: each as likely."""
-        weaker = replace(self, scale=self.temper * self.scale, offset=self.temper * self.offset)
-        return [self] if self.temper > 0.95 else [self, weaker]
+        """The strongest evidence and, where errors go on, the weakest: each as likely."""
+        a, b = self.strongest or (self.scale, self.offset)
+        return [replace(self, scale=x * a, offset=x * b) for x in ((1.0, self.temper) if self.temper < 1 else (1.0,))]
 
     def evidence(self, frames: FrameScores, step: float, n: int) -> Array:
         """s per step."""
@@ -200,23 +203,40 @@ def calibrate(
         return -value + float(theta @ theta) / (2 * _SPREAD**2), -slope + theta / _SPREAD**2
 
     options: Any = {"maxiter": 40, "ftol": 1e-9}
-    start: Any = np.array([0.3, -0.1])
-    best = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+
+    def search(start: Any) -> Any:
+        return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+
+    best, strongest, weakest = search(np.array([0.3, -0.1])), np.zeros(2), 0.0
+    for _ in range(3):  # from one mode to a better one, where what the states leave of the scores is better known
+        strongest, weakest = _levels(ready, tables, renewal, best.x, lambda theta: objective(theta)[0])
+        other = search(strongest)
+        if other.fun > best.fun - 0.1:
+            break
+        best = other
+    strongest = max(strongest, best.x, key=lambda theta: float(theta[0]))
+    temper = weakest / strongest[0] if 0 < weakest < _WHITE * strongest[0] else 1.0
     curvature = []
     for move in 0.02 * np.eye(2):
         curvature.append((objective(best.x + move)[1] - objective(best.x - move)[1]) / 0.04)
     sums = np.linalg.inv((np.array(curvature) + np.transpose(curvature)) / 2)
-    temper = _temper(ready, tables, renewal, np.asarray(best.x))
     # back from standard deviations: s = a' (z - middle) / unit + b'
     turn = np.array([[1 / unit, 0.0], [-middle / unit, 1.0]])
     a, b = turn @ best.x
+    high, offset = turn @ strongest
     told, none = (log_answers_given_scores(ready, blanks, tables, renewal, at, executor)[0]
                   for at in (best.x, np.zeros(2)))  # fmt: skip
-    return Calibration(float(a), float(b), of_odds, turn @ sums @ turn.T, told, none, temper)
+    return Calibration(float(a), float(b), of_odds, turn @ sums @ turn.T, told, none,
+                       (float(high), float(offset)), float(temper))  # fmt: skip
 
 
-def _temper(ready: Sequence[Prepared], tables: Sequence[tuple[Array, Array]], renewal: Renewal, theta: Array) -> float:
-    """How much weaker evidence is if what the states leave of the scores goes on from step to step."""
+def _levels(
+    ready: Sequence[Prepared], tables: Sequence[tuple[Array, Array]], renewal: Renewal, theta: Array, loss: Any
+) -> tuple[Array, float]:
+    """(a, b) if errors are white, b by the answers (``loss``: less for likelier ones); and a if they go on from step to
+    step as what the states leave of the scores does."""
+    from scipy.optimize import minimize_scalar
+
     states, scores, many, follows = [], [], [], []
     for one, (score, count) in zip(ready, tables):
         kept = count > 1e-9
@@ -228,11 +248,13 @@ def _temper(ready: Sequence[Prepared], tables: Sequence[tuple[Array, Array]], re
     high, low = (float(w @ z) / max(float(w.sum()), 1e-9) for w in (p, 1 - p))
     left = z - np.where(p > 0.5, high, low)
     spread = float(left @ left) / max(len(left), 1)
-    if spread <= 0 or not theta[0] > 0:
-        return 1.0
+    if spread <= 0 or not theta[0] > 0 or not high > low:
+        return theta, 0.0
     rho = float(np.clip((left[1:] * left[:-1])[follow[1:]].mean() / spread, 0.0, 0.99))
     white = (high - low) / spread / float(np.concatenate(many).mean())
-    return float(np.clip(math.sqrt((1 - rho) / (1 + rho)) * white / theta[0], 0.01, 1.0))
+    how: Any = {"bounds": (-4 * white - 2, 2.0), "method": "bounded", "options": {"xatol": 0.05}}
+    best: Any = minimize_scalar(lambda b: loss(np.array([white, b])), **how)
+    return np.array([white, best.x]), white * math.sqrt((1 - rho) / (1 + rho))
 
 
 def compare_detectors(
@@ -258,16 +280,16 @@ def compare_detectors(
     rows: dict[str, dict[str, Any]] = {}
     for name, by_recording in detectors.items():
         frames = [by_recording[one.recording] for one in shared]
-        beliefs = calibrate(ready, blanks, frames, process).beliefs
+        fitted = calibrate(ready, blanks, frames, process)
         told, wrong = np.zeros(len(shared)), 0.0
         for k, (one, blank, each) in enumerate(zip(ready, blanks, frames)):
-            found = []
-            for belief in beliefs:
+            pairs = []
+            for belief in (fitted, *fitted.beliefs):
                 s = belief.evidence(each, one.grid.step, one.grid.n)
-                found.append([replace(x, evidence=s).posterior(process) for x in (one, blank)])
-            told[k] = found[0][0].log_likelihood - found[0][1].log_likelihood - bare[k]
-            given, alone = (np.mean([pair[j].active for pair in found], axis=0) for j in (0, 1))
-            wrong += float(np.diff(found[0][0].edges) @ np.where(alone > 0.5, 1 - given, given))
+                pairs.append([replace(x, evidence=s).posterior(process) for x in (one, blank)])
+            told[k] = pairs[0][0].log_likelihood - pairs[0][1].log_likelihood - bare[k]
+            given, alone = (np.mean([pair[j].active for pair in pairs[1:]], axis=0) for j in (0, 1))
+            wrong += float(np.diff(pairs[0][0].edges) @ np.where(alone > 0.5, 1 - given, given))
         gains[name] = told / math.log(2)
         rows[name] = {"label": part.label, "detector": name, "n_recordings": len(shared), "n_clips": int(clips.sum()),
                       "wrong_per_minute": 60 * wrong / sum(one.length for one in shared)}  # fmt: skip
