@@ -70,9 +70,11 @@ def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
 
 
 def main(worlds=20, first=0, method="information", misses=0.0, repeats=0.0, minutes=1):
-    rows = [world(seed, method, misses, repeats, minutes) for seed in range(first, first + worlds)]
+    rows = []
+    for seed in range(first, first + worlds):
+        rows.append(world(seed, method, misses, repeats, minutes))
+        print(seed, {name: round(float(value), 2) for name, value in rows[-1].items()}, flush=True)
     table = pd.DataFrame(rows).astype(float)
-    print(table.round(2).to_string())
     mean = table.mean()
     print(mean.round(3).to_dict())
     told = table[table["told"] == 1]

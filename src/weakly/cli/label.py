@@ -50,9 +50,8 @@ _DATABASE = "Another store, postgresql://...; the folder remembers it but for th
 #: What a campaign remembers, so that its folder alone goes on with it.
 _KEPT: dict[str, Any] = {
     "annotator": str, "annotators": str, "votes": int, "in_order": bool, "event_length": str,
-    "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "per_second": (int, float),
-    "per_query": (int, float), "currency": str, "events": str, "repeats": (int, float), "instructions": str,
-    "samples": str, "together": bool, "minutes": (int, float),
+    "event_rate": (int, float), "presence_criterion": (int, float), "target": str, "events": str,
+    "repeats": (int, float), "instructions": str, "samples": str, "together": bool, "minutes": (int, float),
 }  # fmt: skip
 #: Options that are settings of the campaign.
 _SETTINGS = (
@@ -60,6 +59,7 @@ _SETTINGS = (
     *("sample_rate", "features", "scores", "feature_hop"),
 )
 _PATHS = ("events", "samples")
+_GONE = ("per_second", "per_query", "currency")  # which campaigns of before remember
 PAGE = 30.0  # seconds that are marked at a time
 MOST_INSTRUCTIONS = 50_000
 
@@ -117,13 +117,10 @@ def label(
     presence_criterion: float = option("Share of an event that you need to notice it, where you know; else 0.5."),
     target: str = option(
         "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9 (with --repeats); or a budget: "
-        "n_queries<=300, minutes<=30, listened<=900, cost<=50."
+        "n_queries<=300, minutes<=30, listened<=900."
     ),
     instructions: Path = option("A text for annotators (Markdown), shown beside every question.", metavar="FILE"),
     samples: Path = option("Sample sounds for annotators: FOLDER/CLASS/any.wav.", metavar="FOLDER"),
-    per_second: float = option("Price of a second heard or viewed."),
-    per_query: float = option("Price of an answer."),
-    currency: str = option("Of these prices; s for seconds of work.", "EUR"),
     out: Path = option("The campaign's folder.", Path("campaign"), metavar="DIR"),
     database: str = option(_DATABASE, metavar="URL"),
     export: bool = option("Write labels and answers, and end.", False, "--export"),
@@ -188,13 +185,14 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     said = {word: value for word, value in context.params.items() if is_given(context, word)}
     asked = {word: said[word] for word in _SETTINGS if word in said}
     campaign.check(asked | ({"label": _labels(said["name"])} if "name" in said else {}))
-    found = {word: value for word, value in campaign.store.setting("label", {}).items() if word not in said}
-    for word, value in found.items():
+    held = campaign.store.setting("label", {}).items()
+    kept = {word: value for word, value in held if word not in said and word not in _GONE}
+    for word, value in kept.items():
         if word not in _KEPT or not isinstance(value, (_KEPT[word], type(context.params[word]))):
             raise InvalidInput(
                 f"{folder}: remembers {word} {shortened(value)}: damaged? say --{word.replace('_', '-')}"
             )
-    return found | {word: Path(found[word]) for word in _PATHS if found.get(word) is not None}
+    return kept | {word: Path(kept[word]) for word in _PATHS if kept.get(word) is not None}
 
 
 def _text(path: Path) -> str:
@@ -211,7 +209,6 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
     """The campaign; without a length or a method, what tells most is asked."""
     from ..apps.label.launch import open_campaign
     from ..apps.label.live import targets
-    from ..model.cost import Cost
     from ..model.lengths import Lengths
 
     goals = targets(told.target)
@@ -247,11 +244,9 @@ def _opened(given: list[Path], told: SimpleNamespace, common: dict[str, Any]) ->
         else:
             how = {"plan": told.plan, "choice": told.choice, "sample_rate": told.sample_rate}
         told.name = told.name if told.name != "event" else chosen["label"] or "event"
-    priced = told.per_second is not None or told.per_query is not None
-    cost = Cost(per_second=told.per_second, per_query=told.per_query, currency=told.currency) if priced else None
     live = {
         "lengths": None if told.event_length is None else Lengths.parse(told.event_length),
-        "event_rate": told.event_rate, "goals": goals, "cost": cost,
+        "event_rate": told.event_rate, "goals": goals,
         "presence_criterion": 0.5 if told.presence_criterion is None else told.presence_criterion,
     }  # fmt: skip
     label = _labels(told.name) if isinstance(told.name, str) else told.name

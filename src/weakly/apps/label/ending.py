@@ -118,7 +118,7 @@ class Ending:
             shown.append((self.place(f"@{numbers[name]}:0:{length!r}"), {
                 "doubt": doubts[name], "is_answered": bool(annotated.get(name, False)),
                 "events": [
-                    {"label": place[1], "onset": a, "offset": b, "sure": _surest(active.get(place), a, b)}
+                    {"label": place[1], "onset": a, "offset": b}
                     for place in places for a, b in spans.get(place, np.empty((0, 2))).tolist()
                 ],
                 "active": {place[1]: binned(active[place], length) for place in places if place in active},
@@ -204,14 +204,6 @@ def corrected(answered: Any, strokes: Iterable[Correction], length: float) -> An
         inside = intersect(answered, span) if each.present is None else span[: each.present]
         now = merge(np.concatenate((intersect(now, complement(span, 0.0, length)), inside)))
     return now
-
-
-def _surest(active: pd.DataFrame | None, onset: float, offset: float) -> float | None:
-    """How likely an event is where it is likeliest within these times; None where nothing tells."""
-    if active is None:
-        return None
-    here = active["active"][(active["offset"] > onset) & (active["onset"] < offset)]
-    return float(here.max()) if len(here) else None
 
 
 def binned(active: pd.DataFrame, length: float) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""How good the labels are by now, what they cost, and whether that is enough: what the answers say, against targets."""
+"""How good the labels are by now, what they took, and whether that is enough: what the answers say, against targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ...base.results import Condition, counted, hours, percent, seconds
 from ...methods.base import Recording
 from ...model.annotator import Annotator
 from ...model.answers import Answers
-from ...model.cost import Cost
 from ...model.events import Events
 from ...model.lengths import Lengths
 from ...posterior.criterion import NUMBERS
@@ -36,7 +35,7 @@ SLIP = 0.02  # how often people guess, and lapse, while nobody knows
 WORDS = {
     "wrong_time": ("<=", False, "s per recording"), "event_recall": (">=", False, "of the events"),
     "n_queries": ("<=", True, "answers"),
-    "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"), "cost": ("<=", True, ""),
+    "listened": ("<=", True, "s reviewed"), "minutes": ("<=", True, "min of work"),
 }  # fmt: skip
 #: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
 AHEAD = (0.5, 2.4)
@@ -45,7 +44,7 @@ _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "se
 
 
 def targets(text: str | None) -> tuple[Condition, ...]:
-    """Qualities to reach, or budgets (answers, seconds heard, minutes of work, cost) to stay within.
+    """Qualities to reach, or budgets (answers, seconds heard, minutes of work) to stay within.
 
     >>> [goal_words(each) for each in targets("event_recall>=90%, minutes<=30")]
     ['event_recall >= 0.9 of the events', 'minutes <= 30 min of work']
@@ -68,7 +67,7 @@ class QualityMonitor:
     """The world that the answers are read in: a law of event lengths, how people hear, and a rate where it is known.
 
     A method that learns (``learned``) says by itself what it believes. Else, without a law of lengths, answers, seconds
-    and costs are counted, and nothing is said of the events.
+    and minutes are counted, and nothing is said of the events.
     """
 
     recordings: dict[str, Recording]
@@ -76,7 +75,6 @@ class QualityMonitor:
     event_rate: float | None = None
     presence_criterion: float = 0.5
     goals: tuple[Condition, ...] = ()
-    cost: Cost | None = None
     learned: BeliefSummary | None = None
     _kept: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # one works it out, the others wait for it
@@ -85,8 +83,6 @@ class QualityMonitor:
         words = {goal.word for goal in self.goals}
         if self.lengths is None and self.learned is None and words & {"wrong_time", "event_recall"}:
             raise InvalidInput("a target of wrong_time or event_recall needs the law of event lengths: --event-length")
-        if self.cost is None and "cost" in words:
-            raise InvalidInput("a target of cost needs prices: give --per-query or --per-second")
 
     def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
@@ -197,14 +193,12 @@ class QualityMonitor:
         return None if labels is None else labels["answers_left"]
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
-        """What the answers so far took: how many, seconds that were played (or shown), minutes of work, their price."""
+        """What the answers so far took: how many, seconds that were played (or shown), minutes of work."""
         given = [(one, session.items[one.query]) for one in session.all_answers() if one.query in session.items]
         listened = sum(session.reviewed_seconds(one, item) for one, item in given)
-        cost = None if self.cost is None else float(self.cost.of(listened=listened, n_queries=len(given)))
         return {
-            "n_queries": len(given), "listened": listened, "cost": cost,
-            "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60, "sense": self.sense,
-            "price": None if cost is None or self.cost is None else self.cost.words(cost),
+            "n_queries": len(given), "listened": listened, "sense": self.sense,
+            "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60,
         }  # fmt: skip
 
     def state(self, session: LabelingSession, annotator: str | None) -> dict[str, Any]:
@@ -305,8 +299,8 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if slips is not None:
         alike = f"{slips['n_alike']} of {counted(slips['n_repeats'], 'repeated segment')}"
         said.append(f"{alike} you answered alike: {slip_words(slips)}.")
-    work = hours(60 * spent["minutes"]) + " of work" + ("" if spent["price"] is None else f", {spent['price']}")
-    said.append(f"{counted(spent['n_queries'], 'answer')}, {seconds(spent['listened'])} {spent['sense']}, {work}.")
+    work = f"{seconds(spent['listened'])} {spent['sense']}, {hours(60 * spent['minutes'])} of work"
+    said.append(f"{counted(spent['n_queries'], 'answer')}, {work}.")
     for goal in state["goals"]:
         kind, end = ("Budget", "used up") if goal["is_budget"] else ("Target", "met")
         now = "not known yet" if goal["now"] is None else f"{'' if goal['is_reached'] else 'not '}{end}"

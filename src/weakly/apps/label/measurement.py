@@ -124,11 +124,9 @@ class AnnotatorProfile:
         is_input(path)
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
-            if held["version"] == 1:
-                raise InvalidInput(
-                    f"{path}: a card of version 1, which did not test whether the answers depend on the sound: measure "
-                    "again, weakly label --measure"
-                )
+            if held["version"] != 2:
+                version = f"a card of version {held['version']}, and this weakly knows version 2"
+                raise InvalidInput(f"{path}: {version}: measure again, weakly label --measure")
             card = cls(**{name: held[name] for name in cls.__dataclass_fields__ if name in held or name != "sense"})
         except FileNotFoundError as error:
             raise InvalidInput(f"{path}: no such file") from error
@@ -136,8 +134,6 @@ class AnnotatorProfile:
             raise
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidInput(f"{path}: is not a card of an annotator, as weakly label --measure writes it") from error
-        if card.version != 2:
-            raise InvalidInput(f"{path}: a card of version {card.version}, and this weakly knows version 2")
         card.as_annotator()
         return card
 

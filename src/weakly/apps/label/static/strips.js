@@ -186,14 +186,21 @@ function strip(told) {
   const total = row.events.reduce((sum, each) => sum + each.offset - each.onset, 0);
   const facts = [row.is_answered ? `${counted(row.events.length, "event")}, ${two(total)} s of ${two(row.length)} s` : "nothing was answered here"];
   if (row.doubt > 0.005) facts.push(`${two(row.doubt)} s in doubt`);
-  const button = ({ label, onset, offset, sure }) => el("button", { type: "button", onclick: () => chosen([onset, offset], label) },
-    el("i", { style: `background: ${colour(label)}` }), `${two(onset)} to ${two(offset)} s${labels.length > 1 ? ` ${label}` : ""}${sure === null ? "" : ` · ${percent(sure)}`}`);
+  /** How likely an event is where it is likeliest; null where nothing tells. */
+  const sure = ({ label, onset, offset }) => {
+    const chances = row.active[label] ?? [];
+    const [from, to] = [onset, offset].map((at) => (at / row.length) * chances.length);
+    const here = chances.slice(Math.floor(from), Math.max(Math.ceil(to), Math.floor(from) + 1)).filter((each) => each !== null);
+    return here.length ? Math.max(...here) : null;
+  };
+  const button = ({ label, onset, offset }, chance = sure({ label, onset, offset })) => el("button", { type: "button", onclick: () => chosen([onset, offset], label) },
+    el("i", { style: `background: ${colour(label)}` }), `${two(onset)} to ${two(offset)} s${labels.length > 1 ? ` ${label}` : ""}${chance === null ? "" : ` · ${percent(Number(chance.toFixed(2)))}`}`);
   const rest = row.events.slice(MANY);
-  const more = rest.length ? el("button", { type: "button", text: `All ${row.events.length}`, onclick: () => more.replaceWith(...rest.map(button)) }) : null;
+  const more = rest.length ? el("button", { type: "button", text: `All ${row.events.length}`, onclick: () => more.replaceWith(...rest.map((each) => button(each))) }) : null;
   const standing = row.corrected.filter((each) => each.present !== null);
   looks = [look(row, [0, row.length], { chosen, played: (of) => played(of).catch(complain), opened: row.length > LENS ? (at) => lensAt([at, at]) : null })];
   node.append(el("h4", {}, row.recording, el("span", { class: "soft", text: ` ${facts.join("; ")}` })), looks[0].node, film ?? "", lens, bar,
-    el("div", { class: "events" }, ...row.events.slice(0, MANY).map(button), more ?? ""));
+    el("div", { class: "events" }, ...row.events.slice(0, MANY).map((each) => button(each)), more ?? ""));
   if (standing.length) {
     node.append(el("details", {}, el("summary", { text: counted(standing.length, "correction") }), el("ul", {}, ...standing.map((each) => el("li", { text: `${each.annotator}: ${each.present ? "an event" : "none"} ${labels.length > 1 ? `of ${each.label} ` : ""}from ${two(each.onset)} to ${two(each.offset)} s` })))));
   }
