@@ -104,7 +104,10 @@ def main(segments=200):
             if not hand.shows("answers"):
                 hand.screen.find_element(By.CSS_SELECTOR, "#last summary").click()
             hand.until(lambda: hand.screen.find_elements(By.CSS_SELECTOR, "#answers button"))
-            hand.screen.find_elements(By.CSS_SELECTOR, "#answers button")[1].click()
+            hand.until(lambda: not hand.screen.find_elements(By.CSS_SELECTOR, "[aria-busy=true]"))
+            hand.screen.execute_script(
+                "document.querySelectorAll('#answers button')[1].click()"
+            )  # the list is made anew
             hand.until(lambda: hand.shows("before-said"))
             hand.ready()
             hand.press(Keys.ARROW_RIGHT)

@@ -212,4 +212,4 @@ def binned(active: pd.DataFrame, length: float) -> list[float | None]:
     p, onset, offset = (active[name].to_numpy(float) for name in ("active", "onset", "offset"))
     first = np.searchsorted(offset, starts[:-1], side="right")
     last = np.searchsorted(onset, starts[1:], side="left")
-    return [round(float(p[a:b].max()), 3) if a < b else None for a, b in zip(first.tolist(), last.tolist())]
+    return [round(float(p[a:b].max()), 6) if a < b else None for a, b in zip(first.tolist(), last.tolist())]

@@ -65,7 +65,8 @@ function show(team) {
   const alpha = team.alpha === null ? "" : `, Krippendorff's alpha ${team.alpha.toFixed(3)}`;
   const agree = team.annotators.length < 2 ? "" : team.agreement === null ? "No segment has two sure answers yet."
     : `Two people agree on ${percent(team.agreement)} of ${team.compared} pairs of answers${alpha}.`;
-  $("agreement").textContent = `${team.settled} of ${team.queries} segments are answered. ${agree}`;
+  const waits = team.annotators.some((each) => each.left); // else a method that follows the answers needs no more of them
+  $("agreement").textContent = `${team.settled}${waits ? ` of ${team.queries}` : ""} segments are answered. ${agree}`;
   $("odd").replaceChildren(...team.odd.map((text) => el("p", { class: "note", text: `${text}.` })));
   const columns = ["annotator", "answers", "present", "absent", "unsure", "seconds_per_query", "left", "agreement", "compared", "lapse_rate"];
   const rows = team.annotators.map((each) => Object.fromEntries(columns.map((name) => [name, each[name] ?? null])));

@@ -194,7 +194,7 @@ function strip(told) {
     return here.length ? Math.max(...here) : null;
   };
   const button = ({ label, onset, offset }, chance = sure({ label, onset, offset })) => el("button", { type: "button", onclick: () => chosen([onset, offset], label) },
-    el("i", { style: `background: ${colour(label)}` }), `${two(onset)} to ${two(offset)} s${labels.length > 1 ? ` ${label}` : ""}${chance === null ? "" : ` · ${percent(Number(chance.toFixed(2)))}`}`);
+    el("i", { style: `background: ${colour(label)}` }), `${two(onset)} to ${two(offset)} s${labels.length > 1 ? ` ${label}` : ""}${chance === null ? "" : ` · ${percent(chance)}`}`);
   const rest = row.events.slice(MANY);
   const more = rest.length ? el("button", { type: "button", text: `All ${row.events.length}`, onclick: () => more.replaceWith(...rest.map((each) => button(each))) }) : null;
   const standing = row.corrected.filter((each) => each.present !== null);
