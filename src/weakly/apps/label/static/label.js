@@ -343,17 +343,18 @@ async function finish(said) {
   if (!me.measuring) {
     await last().catch(complain);
     await strips().catch((error) => error.status === 403 || complain(error)); // while others still answer
+    if (now.item) return ended(false); // taken back meanwhile
   }
   const { card, no_card: refused } = await json("live").catch(() => ({ card: null }));
-  if (now.item) return;
+  if (now.item) return null;
   const words = card ? card.summary : refused;
   $("card").hidden = !words;
   if (words) $("card").textContent = words[0].toUpperCase() + words.slice(1) + ".";
   $("thanks").textContent = !said.measuring ? "Everything is answered. Thank you." : card ? "Measured. Thank you." : "Thank you.";
   document.title = "done · weakly label";
-  if (!me.is_owner) return;
+  if (!me.is_owner) return null;
   await owner();
-  if (said.measuring && card) await write();
+  return said.measuring && card ? write() : null;
 }
 
 // Buttons and keys. --------------------------------------------------------------------------------------------------
