@@ -1752,11 +1752,11 @@ def test_it_says_when_to_draw_by_hand():
 
     labels = {"wrong_time": 2.0, "n_events": 4.0, "event_seconds": 6.0, "event_recall": 0.5, "shortest": 0.3,
               "answers_left": 60.0, "work_left": 300.0, "by_hand": 90.0}  # fmt: skip
-    spent = {"n_queries": 5, "listened": 12.0, "minutes": 1.0, "price": None, "sense": "heard"}
+    spent = {"n_queries": 5, "listened": 12.0, "minutes": 1.0, "sense": "heard"}
     state = {"criterion": None, "labels": labels, "spent": spent, "goals": [], "may_stop": False}
     said = [each for each in sentences(None, state, None) if each.startswith("Drawing by hand")]
-    assert said == ["Drawing by hand is less work: 1.5 minutes to hear all and mark about 4 events, against 5 minutes "
-                    "for about 60 more answers."]  # fmt: skip
+    assert said == ["Drawing by hand is less work: 1.5 minutes to go through all and mark about 4 events, against 5 "
+                    "minutes for about 60 more answers."]  # fmt: skip
     labels["work_left"] = 80.0
     assert not any(each.startswith("Drawing") for each in sentences(None, state, None))
 

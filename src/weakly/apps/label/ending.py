@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -73,13 +73,14 @@ class Ending:
     @property
     def corrections(self) -> list[Correction]:
         """What was corrected, in the order of arrival: the last word on a moment counts."""
-        found = []
+        told = []
         for row in self.session.acts("correct"):
             with suppress(ValueError, TypeError):  # damaged
                 each = Correction._make([*json.loads(row.detail), row.annotator])
-                if 0 <= float(each.onset) < float(each.offset) and each.present in (0, 1, None):
-                    found.append(each)
-        return found
+                is_known = each.recording in self.recordings and each.label in self.labels
+                if is_known and 0 <= each.onset < each.offset < math.inf and each.present in (0, 1, None):
+                    told.append(each)
+        return told
 
     def answered(self) -> Events:
         """What the answers make, worked out anew when they have changed."""
@@ -88,23 +89,16 @@ class Ending:
     def events(self) -> Events:
         """The strong labels: what the answers make, with what was corrected."""
         before = self.answered()
-        spans = spans_of(before)
-        for (recording, label), strokes in self._strokes().items():
-            answered = spans.get((recording, label), np.empty((0, 2)))
-            spans[(recording, label)] = corrected(answered, strokes, self.recordings[recording].length)
-        return events_of(spans, before.recordings)
-
-    def _strokes(self) -> dict[tuple[str, str], list[Correction]]:
-        """The corrections by recording and label; a damaged campaign may hold those of another one."""
-        strokes: dict[tuple[str, str], list[Correction]] = {}
+        spans, answered = spans_of(before), spans_of(before)
         for each in self.corrections:
-            if each.recording in self.recordings and each.label in self.labels:
-                strokes.setdefault((each.recording, each.label), []).append(each)
-        return strokes
+            place = each.recording, each.label
+            now, then = (held.get(place, np.empty((0, 2))) for held in (spans, answered))
+            spans[place] = corrected(now, then, each, self.recordings[each.recording].length)
+        return events_of(spans, before.recordings)
 
     def strips(self, first: int) -> list[tuple[Item, dict[str, Any]]]:
         """The strips from this one on, as many as are shown at once: a recording, and what is known of it."""
-        known, spans, strokes = self.live.known(self.session), spans_of(self.events()), self._strokes()
+        known, spans = self.live.known(self.session), spans_of(self.events())
         annotated = self.answered().recordings["annotated"].to_dict()
         active = {} if known is None else dict(iter(known[1].groupby(["recording", "label"])))
         doubts = dict.fromkeys(self.recordings, 0.0)
@@ -122,7 +116,7 @@ class Ending:
                     for place in places for a, b in spans.get(place, np.empty((0, 2))).tolist()
                 ],
                 "active": {place[1]: binned(active[place], length) for place in places if place in active},
-                "corrected": [each._asdict() for place in places for each in strokes.get(place, ())],
+                "corrected": [each._asdict() for each in self.corrections if each.recording == name],
             }))  # fmt: skip
         return shown
 
@@ -190,20 +184,18 @@ def _sure(session: LabelingSession, item: Item) -> list[Answer]:
     return [one for one in session.answers(item.query) if not math.isnan(one.present)]
 
 
-def corrected(answered: Any, strokes: Iterable[Correction], length: float) -> Any:
-    """Events with corrections painted over them one after the other, as sorted, disjoint intervals.
+def corrected(now: Any, answered: Any, stroke: Correction, length: float) -> Any:
+    """Events with one correction painted over them; None of it brings back what was answered.
 
-    >>> answered = np.array([[1.0, 3.0], [5.0, 6.0]])
-    >>> said = [(0.0, 2.0, 0), (6.0, 7.0, 1), (0.0, 1.5, None)]
-    >>> corrected(answered, [Correction("a", "owl", *each, "ana") for each in said], 9.0).tolist()
+    >>> now = answered = np.array([[1.0, 3.0], [5.0, 6.0]])
+    >>> for said in ((0.0, 2.0, 0), (6.0, 7.0, 1), (0.0, 1.5, None)):
+    ...     now = corrected(now, answered, Correction("a", "owl", *said), 9.0)
+    >>> now.tolist()
     [[1.0, 1.5], [2.0, 3.0], [5.0, 7.0]]
     """
-    now = answered
-    for each in strokes:
-        span = np.array([[each.onset, each.offset]])
-        inside = intersect(answered, span) if each.present is None else span[: each.present]
-        now = merge(np.concatenate((intersect(now, complement(span, 0.0, length)), inside)))
-    return now
+    span = np.array([[stroke.onset, stroke.offset]])
+    inside = intersect(answered, span) if stroke.present is None else span[: stroke.present]
+    return merge(np.concatenate((intersect(now, complement(span, 0.0, length)), inside)))
 
 
 def binned(active: pd.DataFrame, length: float) -> list[float | None]:

@@ -292,8 +292,8 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
         if labels.get("by_hand", np.inf) < labels.get("work_left", 0.0):
             hand, work = hours(labels["by_hand"]), hours(labels["work_left"])
             said.append(
-                f"Drawing by hand is less work: {hand} to hear all and mark about {labels['n_events']:.0f} events, "
-                f"against {work} for about {labels['answers_left']:.0f} more answers."
+                f"Drawing by hand is less work: {hand} to go through all and mark about {labels['n_events']:.0f} "
+                f"events, against {work} for about {labels['answers_left']:.0f} more answers."
             )
     slips = state.get("slips")
     if slips is not None:
