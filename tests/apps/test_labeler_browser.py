@@ -629,7 +629,7 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
     desk.until(
         lambda: desk.browser.execute_script("return document.querySelector('#strips canvas').dataset.drawn === '1'")
     )
-    assert "viewed" in desk.text("quality")
+    desk.until(lambda: "viewed" in desk.text("quality"))
     assert "heard" not in desk.text("outcome") + desk.text("quality")
     assert ends == pytest.approx([0.8, 1.6], abs=0.05)
     assert [row["onset"] for row in desk.held("queries")][:2] == [0, 0.8]
