@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..model.answers import Answers
 from .formats import Format, delimited, everything_of, save
-from .plain import EXACT, rows_of
+from .plain import EXACT, Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, suited, without_presence
@@ -43,8 +43,7 @@ def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
     """
     table = ColumnTable.read(source)
     told = {role: (table.find if role == "label" else table.need)(*names) for role, names in columns.items()}
-    source.columns = {**{role: name for role, name in told.items() if name is not None}, **source.columns}
-    return rows_of(table, EXACT)
+    return rows_of(table, Dialect(told={role: name for role, name in told.items() if name is not None}))
 
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
@@ -180,8 +179,8 @@ def read_votes(source: Source) -> TextRows:
     rest = [name for name in table.names if name not in count_of]
     said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), whole_votes.ravel()).tolist()
     columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
-    source.columns = {"present": "answers", "annotator": "voter", **source.columns}
-    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), EXACT)
+    told = Dialect(told={"present": "answers", "annotator": "voter"})
+    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), told)
     none = table.taken(np.flatnonzero((times == 0) & ~wrong))
     name = next(iter(suited(rest, "recording")), None)
     rows.empty += [value.strip() for value in none.columns[name]] if name else []

@@ -30,10 +30,8 @@ _ENDS = ("onset", "offset")
 _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
 
 
-def roles_of(
-    table: ColumnTable, *, fixed: dict[str, str] | None = None, exact: bool = False, classes: Sequence[str] = ()
-) -> Roles:
-    """The columns of a table by their parts: what the caller said, what the dialect fixes, then names and content.
+def roles_of(table: ColumnTable, *, exact: bool = False, classes: Sequence[str] = ()) -> Roles:
+    """The columns of a table by their parts: what the caller or the dialect said, then names and content.
 
     In an ``exact`` table, that of a tool or ours, no column is taken for answers by what is in it; ``classes`` are.
     """
@@ -41,9 +39,8 @@ def roles_of(
     given = _given(source, table.names)
     ours = ("recording", "onset", "offset", "label")
     if set(ours) <= table.columns.keys() and not classes:  # the table that we write: others may be called anything
-        fixed, exact = {**{name: name for name in ours}, **(fixed or {})}, True
+        found.names, exact = {name: name for name in ours}, True
     found.exact, found.melted = exact, list(classes)
-    found.names.update({role: name for role, name in (fixed or {}).items() if name in table.columns})
     found.names.update(given)
     for name in (given.get(role, "") for role in ("onset", "offset", "length")):
         if "+" in name and name not in table.columns:  # minutes and seconds

@@ -37,8 +37,7 @@ class Dialect:
     name: str = ""
     words: str = ""
     needs: frozenset[str] = frozenset()
-    fixed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns, the first that is there
-    told: dict[str, str] = field(default_factory=dict)  # role: what no column says, such as a rate
+    told: dict[str, str] = field(default_factory=dict)  # role: columns (a|b), the first that is there, or @next, a rate
     nothing: tuple[str, ...] = ()  # labels of rows that say "empty"
     endings: tuple[str, ...] = ()  # of the file's name, beyond the recording's
     points: tuple[str, ...] = ("\0", "")  # a column, what it says of events without a length, and of mere ends
@@ -55,52 +54,50 @@ EXACT, LOOSE = Dialect(), Dialect(exact=False)  # of no tool that we know
 DIALECTS = (
     Dialect("birdnet", "BirdNET CSV (Start (s), End (s), Scientific name, Common name, Confidence, File)",
             frozenset(("start (s)", "end (s)", "common name", "confidence")),
-            {"recording": ("File",), "onset": ("Start (s)",), "offset": ("End (s)",), "label": ("Common name",),
-             "confidence": ("Confidence",)}, endings=(r"\.BirdNET\.results(\.\w+)?\.csv$",),
-            renamed={"Scientific name": "scientific_name"}),
+            {"recording": "File", "onset": "Start (s)", "offset": "End (s)", "label": "Common name"},
+            endings=(r"\.BirdNET\.results(\.\w+)?\.csv$",), renamed={"Scientific name": "scientific_name"}),
     Dialect("szcore", "SzCORE seizure annotations (onset, duration, eventType, ..., recordingDuration)",
             frozenset(("onset", "duration", "eventtype")),
-            {"recording": ("filepath", "file"), "label": ("eventType",), "recording_length": ("recordingDuration",)},
+            {"recording": "filepath|file", "label": "eventType", "recording_length": "recordingDuration"},
             nothing=("bckg", "background", "bkgd"), endings=(r"_events\.[tc]sv$", r"_(annotations|seizures)\.[tc]sv$")),
     Dialect("boris", "BORIS aggregated events (Observation id, Behavior, Start (s), Stop (s))",
             frozenset(("observation id", "behavior", "start (s)", "stop (s)")),
-            {"recording": ("Observation id",), "label": ("Behavior",), "onset": ("Start (s)",),
-             "offset": ("Stop (s)",), "recording_length": ("Media duration (s)", "Total length")},
-            points=("Behavior type", "POINT")),
+            {"recording": "Observation id", "label": "Behavior", "onset": "Start (s)", "offset": "Stop (s)",
+             "recording_length": "Media duration (s)|Total length"}, points=("Behavior type", "POINT")),
     Dialect("noldus", "Noldus Observer's event log (Observation, Behavior, Time_Relative_sf, Duration_sf, Event_Type)",
             frozenset(("behavior", "time_relative_sf", "duration_sf", "event_type")),
-            {"recording": ("Observation",), "onset": ("Time_Relative_sf",), "length": ("Duration_sf",),
-             "label": ("Behavior",)}, points=("Event_Type", "Point", "State stop")),
+            {"recording": "Observation", "onset": "Time_Relative_sf", "length": "Duration_sf", "label": "Behavior"},
+            points=("Event_Type", "Point", "State stop")),
     Dialect("arbimon", "Arbimon pattern matching (recording, species, x1, x2, y1, y2, validated)",
             frozenset(("recording", "species", "x1", "x2", "y1", "y2")),
-            {"recording": ("recording",), "onset": ("x1",), "offset": ("x2",), "label": ("species",),
-             "confidence": ("score",), "present": ("validated",)}),
+            {"recording": "recording", "onset": "x1", "offset": "x2", "label": "species", "confidence": "score",
+             "present": "validated"}),
     Dialect("birdclef", "BirdCLEF soundscapes (row_id, audio_id, seconds, birds): windows of 5 s that end there",
-            frozenset(("row_id", "seconds", "birds")), {"recording": ("audio_id", "filename"),
-            "offset": ("seconds",), "label": ("birds",)}, {"length": "5s"}, nothing=("nocall",), exact=False),
+            frozenset(("row_id", "seconds", "birds")), {"recording": "audio_id|filename", "offset": "seconds",
+            "label": "birds", "length": "5s"}, nothing=("nocall",), exact=False),
     Dialect("aplose", "APLOSE results (filename, start_time, end_time, annotation, annotator, is_box)",
             frozenset(("filename", "start_time", "end_time", "annotation", "annotator", "is_box")),
-            {"recording": ("filename",), "onset": ("start_time",), "offset": ("end_time",), "label": ("annotation",),
-             "annotator": ("annotator",)}),
+            {"recording": "filename", "onset": "start_time", "offset": "end_time", "label": "annotation",
+             "annotator": "annotator"}),
     Dialect("mne-csv", "MNE annotations as CSV (onset, duration, description; onsets are dates)",
-            frozenset(("onset", "duration", "description")), {"label": ("description",)},
+            frozenset(("onset", "duration", "description")), {"label": "description"},
             endings=(r"[-_.]annot(ations)?\.csv$", r"[-_]annot\.csv$")),
     Dialect("audioset", "AudioSet strong table (segment_id, start_time_seconds, end_time_seconds, label[, present])",
             frozenset(("segment_id", "start_time_seconds", "end_time_seconds", "label"))),
     Dialect("boundaries", "SALAMI boundaries (song_id, annotator, time, label): each lasts until the next",
-            frozenset(("song_id", "time", "label")), {"recording": ("song_id",), "onset": ("time",),
-            "label": ("label",)}, {"offset": times.NEXT}),
+            frozenset(("song_id", "time", "label")), {"recording": "song_id", "onset": "time", "label": "label",
+            "offset": times.NEXT}),
     Dialect("stead", "STEAD metadata (p_arrival_sample, coda_end_sample, trace_name): 60 s of 100 samples a second",
-            frozenset(("p_arrival_sample", "coda_end_sample", "trace_name")), {"recording": ("trace_name",),
-            "onset": ("p_arrival_sample",), "offset": ("coda_end_sample",), "label": ("trace_category",)},
-            {"rate": "100"}, nothing=("noise",), length=60.0, only=True),
+            frozenset(("p_arrival_sample", "coda_end_sample", "trace_name")), {"recording": "trace_name", "rate": "100",
+            "onset": "p_arrival_sample", "offset": "coda_end_sample", "label": "trace_category"},
+            nothing=("noise",), length=60.0, only=True),
 )  # fmt: skip
 
 
 def dialect_of(source: Source) -> Dialect | None:
     """The dialect of a table, from its names; one that says where events end is not told so."""
     known = (each for each in DIALECTS if each.needs <= source.names)
-    return next((each for each in known if "offset" not in each.told or "end" not in source.names), None)
+    return next((each for each in known if each.told.get("offset") != times.NEXT or "end" not in source.names), None)
 
 
 def is_bids(source: Source) -> bool:
@@ -149,13 +146,14 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
         if table.find(key) is None and not any(terms.suited([key], role) for role in _TIMES):
             table.columns[key] = [value] * len(table)
             table.names.append(key)
-    known = {role: table.find(*names) for role, names in dialect.fixed.items()}
-    fixed = {role: name for role, name in known.items() if name is not None}
-    if dialect.name == "arbimon" and "present" in fixed and terms.answers_of(table.columns[fixed["present"]])[1].all():
-        del fixed["present"]  # nobody has looked at the matches
-    bids = is_bids(source) and "recording" not in fixed
-    source.columns = {**({"recording": "@file"} if bids else {}), **dialect.told, **source.columns}
-    roles = roles_of(table, fixed=fixed, exact=dialect.exact, classes=classes)
+    known = {role: name if times.special(role, name) else table.find(name, *name.split("|"))
+             for role, name in dialect.told.items()}  # fmt: skip
+    told = {role: name for role, name in known.items() if name is not None}
+    if dialect.name == "arbimon" and "present" in told and terms.answers_of(table.columns[told["present"]])[1].all():
+        del told["present"]  # nobody has looked at the matches
+    bids = is_bids(source) and "recording" not in told
+    source.columns = {**({"recording": "@file"} if bids else {}), **told, **source.columns}
+    roles = roles_of(table, exact=dialect.exact, classes=classes)
     if dialect.name and "present" not in {*roles.names, *source.columns}:  # what somebody made of a tool's rows
         free = [n for n in table.names if n not in roles.names.values() and terms.normal(n)[0] not in terms.ASIDE]
         roles.asked = [n for n in free if terms.is_answers(table.columns[n]) and len({*table.columns[n]}) > 1]

@@ -19,7 +19,7 @@ import numpy as np
 from ..base.results import counted
 from .documents import guarded, number, object_of
 from .formats import JSON, Format
-from .plain import EXACT, rows_of
+from .plain import Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .times import NEXT, POINTS_OR_NEXT, next_starts, pass_points
@@ -58,9 +58,8 @@ def read_wide(source: Source) -> TextRows:
 
 def _by_role(source: Source, roles: dict[str, str], columns: dict[str, Any], lines: Sequence[int]) -> TextRows:
     """The rows of the columns that play these roles."""
-    source.columns = {**roles, **source.columns}
     names = list(roles.values())
-    return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), EXACT)
+    return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), Dialect(told=roles))
 
 
 _ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")

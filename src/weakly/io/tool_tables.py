@@ -241,13 +241,11 @@ def read_raven(source: Source) -> TextRows:
         table.columns[label] = [text.strip() for text in table.columns[label]]
     low, high = table.find("Low Freq (Hz)"), table.find("High Freq (Hz)")
     renamed: dict[Any, str] = {low: "low_frequency", high: "high_frequency"} if low and high else {}
-    fixed = {"recording": file or path, "onset": start, "offset": end, "label": label, "present": said,
-             "query": table.find("Query", "Query ID") if said else None}  # fmt: skip
-    untold = {} if file or path else {"recording": "@file"}
-    source.columns = {**untold, **({} if label else {"label": "@none"}), **source.columns}
+    known = {"recording": file or path or "@file", "onset": start, "offset": end, "label": label or "@none",
+             "present": said, "query": table.find("Query", "Query ID") if said else None}  # fmt: skip
     renamed |= {table.find("Channel"): "channel"}
-    columns: dict[str, tuple[str, ...]] = {role: (name,) for role, name in fixed.items() if name}
-    rows = rows_of(table, Dialect("raven", fixed=columns, endings=_RAVEN_ENDING, renamed=renamed))
+    told = {role: name for role, name in known.items() if name}
+    rows = rows_of(table, Dialect("raven", told=told, endings=_RAVEN_ENDING, renamed=renamed))
     for name in {"low_frequency", "high_frequency"} & rows.data.keys():
         rows.data[name] = numbers(source, rows.data[name], rows.places, name)
     # A selection stands in the table once per view (waveform, spectrogram).
@@ -323,9 +321,9 @@ def read_detections(source: Source) -> TextRows:
     table.columns[names[0]] = label
     if "" in label:
         source.note(f"{label.count('')} rows name no species and are read as nothing found")
-    fixed = {"recording": ("IN FILE",), "onset": ("OFFSET",), "length": ("DURATION",), "label": (names[0],),
-             "confidence": ("TOP1DIST", "TOP1MATCHDIST")}  # fmt: skip
-    rows = rows_of(table, Dialect("kaleidoscope", fixed=fixed, nothing=("",)))
+    told = {"recording": "IN FILE", "onset": "OFFSET", "length": "DURATION", "label": names[0],
+            "confidence": "TOP1DIST|TOP1MATCHDIST"}  # fmt: skip
+    rows = rows_of(table, Dialect("kaleidoscope", told=told, nothing=("",)))
     for name in ("INDIR", "FOLDER", *names[1:]):
         rows.data.pop(table.find(name) or "", None)
     return rows
