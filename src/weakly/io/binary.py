@@ -26,19 +26,18 @@ from ..model.events import Events
 from .formats import Format, saving
 from .plain import rows_of
 from .source import PARQUET, Source, quoted, refused
-from .table import ColumnTable, TextRows, column_values
+from .table import ColumnTable, TextRows
 from .times import ending
 from .tracks import OWN
 
 
 def read_parquet(source: Source) -> TextRows:
-    """The table, whatever its columns are called; types say what text would not: durations, dates, numbers."""
+    """The table, whatever its columns are called."""
     optional("pyarrow", extra="parquet")
     with refused(source.name, "is not a readable Parquet file", quiet=True):
         frame = pd.read_parquet(io.BytesIO(source.data))
     source.n_rows, source.text = len(frame), ""  # nobody shall look for text in it
-    columns = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    return rows_of(ColumnTable(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1)))
+    return rows_of(ColumnTable.of_frame(source, frame))
 
 
 def write_parquet(events: Events | Answers, path: Path) -> list[str]:

@@ -30,7 +30,7 @@ from ..base.parallel import in_order, threads
 from ..base.results import counted
 from .columns import roles_of
 from .source import GZIP, KINDS, ZIP, Source, refused
-from .table import ColumnTable, column_values
+from .table import ColumnTable
 from .vocabulary import UNITS, normal
 
 #: Bytes behind addresses that are copied to this machine to be read at once.
@@ -406,13 +406,11 @@ def _roles(dataset: Dataset, address: str, columns: Mapping[str, str]) -> dict[s
         # Without readahead: it would hold several files for the sake of a few rows.
         few = {"batch_size": 1000, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
         frame = table.head(1000, **few).to_pandas()
-    cells = [column_values(frame.iloc[:, k]) for k in range(frame.shape[1])]
-    source = Source(Path(dataset.files[0]), columns=dict(columns))
-    found = roles_of(ColumnTable(source, [str(name) for name in frame.columns], cells, range(1, len(frame) + 1)))
-    names, told = found.names, ""
-    if names.get("recording") not in frame or found.parts:
+    roles = roles_of(ColumnTable.of_frame(Source(Path(dataset.files[0]), columns=dict(columns)), frame))
+    names, told = roles.names, ""
+    if names.get("recording") not in frame or roles.parts:
         told = "a data set needs one column of recordings; --columns recording=NAME says which"
-    elif "present" in names or found.melted:
+    elif "present" in names or roles.melted:
         told = "holds answers and no events; a data set in chunks is one of events"
     elif "onset" not in names or not {"offset", "length"} & names.keys():
         told = f"no columns for onset and offset among {', '.join(map(str, frame.columns[:30]))}"

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -172,12 +171,6 @@ class FileRows:
     def names(self) -> str:
         """The first files, as messages call them."""
         return ", ".join(rows.source.name for rows in self.files[:3])
-
-    def source_of(self, row: int) -> str:
-        """The file and the line of a row in the table of all."""
-        every = ((rows.source, place) for rows in self.files for place in rows.places)
-        source, place = next(islice(every, row, None))
-        return source.at(place)
 
     def known(self, asked: SampleRequest) -> tuple[Any, list[str], list[str]]:
         """The lengths, the empty recordings and those not annotated, over all files or of the sample.

@@ -115,7 +115,7 @@ def sniff(source: Source) -> bool:
     if told:
         return all(part.strip().lower() in source.names for name in told.values() for part in name.split("+")
                    if name.lower() not in source.names)  # fmt: skip
-    if terms.is_events(names):
+    if sum(bool(terms.suited(names, role)) for role in ("onset", "offset", "length")) > 1:
         return True
     known = {role: terms.suited(names, role) for role in ("recording", "onset", "label", "annotator", "epoch")}
     rows = [line.split(source.delimiter) for line in source.head[1:]]

@@ -8,7 +8,7 @@ import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -52,7 +52,8 @@ def _late(table: pd.DataFrame, lengths: Any, on_error: str, found: FileRows) -> 
             words += "; a longer recording_length holds them, on_error='clip' (--on-error clip) cuts them at the end"
             words += ", 'skip' (--on-error skip) leaves them out"
         told = f"the event in {quoted(table['recording'][row])} ends at {offset[row]:g} s, after the recording's"
-        raise InvalidInput(f"{found.source_of(row)}: {told} {limit[row]:g} s{words}")
+        where = next(islice((rows.source.at(place) for rows in found.files for place in rows.places), row, None))
+        raise InvalidInput(f"{where}: {told} {limit[row]:g} s{words}")
     skip = on_error == "skip"
     gone = late if skip else late & (onset >= limit)
     cut = late & ~gone

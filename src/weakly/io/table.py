@@ -242,6 +242,12 @@ class ColumnTable:
         self.names = list(self.columns)
 
     @classmethod
+    def of_frame(cls, source: Source, frame: pd.DataFrame) -> ColumnTable:
+        """The table of a frame, whose types say what text would not: durations, dates, numbers."""
+        columns = [_values_of(frame.iloc[:, k]) for k in range(frame.shape[1])]
+        return cls(source, [str(name) for name in frame.columns], columns, range(1, len(frame) + 1))
+
+    @classmethod
     def read(
         cls, source: Source, *, names: list[str] | None = None, delimiter: str | None = None, quotes: bool = True
     ) -> ColumnTable:
@@ -364,7 +370,7 @@ class ColumnTable:
         return found
 
 
-def column_values(column: pd.Series) -> Any:
+def _values_of(column: pd.Series) -> Any:
     """The column as tables hold it: numbers as an array, all else as texts."""
     kind = getattr(column.dtype, "kind", "O")
     if kind in "fiu":

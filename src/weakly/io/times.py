@@ -211,7 +211,9 @@ def whole_recordings(table: ColumnTable, roles: Roles) -> bool:
     source, names = table.source, roles.names
     asked, ended = "present" in names, bool({"offset", "length"} & names.keys())
     if "onset" in names and not ended and (asked or source.point_length is None) and len(table):
-        raise source.error(ends_missing(table, roles))
+        what = "segments end: " if asked or roles.melted else f"events end: {POINTS_OR_NEXT}; "
+        even = f"--columns length={_step(table.numbers(names['onset'])):g}s if all are as long"
+        raise source.error(f"no column says where {what}{even}")
     if "epoch" in names and "length" not in names:
         usual = 60 if normal(names["epoch"])[0].startswith("minute") else 30
         words = f"{quoted(names['epoch'])} counts epochs; say how long one is, such as"
@@ -288,15 +290,6 @@ POINTS_OR_NEXT = (
     "--point-length 0.2 if they are points, each an event of 0.2 s around it; "
     "--columns offset=@next if each lasts until the next begins"
 )
-
-
-def ends_missing(table: ColumnTable, roles: Roles) -> str:
-    """What to say of a table of starts: points, or until the next, or all as long, each with its option."""
-    onset = table.numbers(roles.names["onset"]) if "onset" in roles.names else np.array([])
-    told = f"--columns length={_step(onset):g}s if all are as long"
-    if "present" in roles.names or roles.melted:
-        return f"no column says where segments end: {told}"
-    return f"no column says where events end: {POINTS_OR_NEXT}; {told}"
 
 
 def _rate(table: ColumnTable, roles: Roles) -> Any:

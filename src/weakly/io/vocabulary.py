@@ -177,12 +177,6 @@ def suited(names: Sequence[str], role: str) -> list[str]:
     return [name for *_, name in sorted(ranked)]
 
 
-def is_events(names: Sequence[str]) -> bool:
-    """Whether names alone say that a table has onsets and ends."""
-    onset, offset, length = (bool(suited(names, role)) for role in ("onset", "offset", "length"))
-    return onset + offset + length > 1
-
-
 UNREADABLE = np.inf
 
 _PRESENT = (
