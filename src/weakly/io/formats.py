@@ -27,7 +27,7 @@ from ..model.events import Events
 from .source import COMMENT, KINDS, Source, column_of, quoted
 from .table import TextRows
 from .times import duration, ending, special
-from .vocabulary import is_lengths, is_number
+from .vocabulary import is_lengths, is_number, texts
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,6 @@ def save(path: Path, pieces: Iterable[str]) -> None:
             file.write("".join(some))
 
 
-def exact(values: Any) -> list[str]:
-    """Numbers as the shortest text that reads back as the same float64; NaN is empty."""
-    return ["" if value != value else repr(value) for value in np.asarray(values, dtype=np.float64).tolist()]
-
-
 def inexact(onset: Any, offset: Any) -> list[str]:
     """What formats of onset and duration lose: the last digit of a few offsets."""
     n = int((ending(onset, duration(onset, offset)) != np.asarray(offset, np.float64)).sum())
@@ -265,16 +260,8 @@ def losses(rows: Events | Answers, *held: str) -> list[str]:
 
 
 def texts_of(frame: pd.DataFrame, name: str, *, default: str = "") -> list[str]:
-    """A column as texts; numbers exactly, missing values empty; the default where there is no such column."""
-    if name not in frame:
-        return [default] * len(frame)
-    column = frame[name]
-    if column.dtype.kind == "f":
-        return exact(column)
-    values = column.tolist()
-    if set(map(type, values)) <= {str}:
-        return values
-    return ["" if value is None or value != value else str(value) for value in values]
+    """A column as texts; the default where there is no such column."""
+    return texts(frame[name]) if name in frame else [default] * len(frame)
 
 
 def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> list[list[str]]:
@@ -290,7 +277,7 @@ def everything_of(rows: Events | Answers) -> dict[str, list[str]]:
     names = [str(name) for name in frame.columns]
     columns = dict(zip(names, columns_of(frame, *names, silent=[*rows.silent, *idle])))
     if listing["length"].notna().any():
-        columns["recording_length"] = exact(listing["length"].reindex(columns["recording"]))
+        columns["recording_length"] = texts(listing["length"].reindex(columns["recording"]))
     if idle:
         columns["annotated"] = ["True"] * (len(columns["recording"]) - len(idle)) + ["False"] * len(idle)
     return columns

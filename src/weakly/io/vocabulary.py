@@ -327,10 +327,11 @@ def doubtful(labels: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def texts(values: Any) -> list[str]:
-    """A column as texts."""
-    if isinstance(values, np.ndarray):
-        return ["" if value is None or value != value else str(value) for value in values.tolist()]
-    return list(values)
+    """A column as texts: numbers as the shortest that read back as the same float64, empty what is missing."""
+    cells = values.tolist() if hasattr(values, "tolist") else list(values)
+    if set(map(type, cells)) <= {str}:
+        return cells
+    return ["" if value is None or value != value else str(value) for value in cells]
 
 
 def person_of(value: Any) -> str:
