@@ -641,3 +641,24 @@ def test_every_format_has_a_sentence():
             silent.append(path.name)
     assert silent == []
     assert {detect(Source(DATA / "zoo" / name)).name for name in ZOO} <= set(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "events"),
+    [
+        ("file,onset,duration,label\na.wav,1,2,x\na.wav,4,1,x\n", {"columns": {"offset": "@next"}}, 1),
+        ("file,OFFSET,DURATION,label\na.wav,1,2,x\n", {"columns": {"offset": "@next"}}, None),
+        ("Begin Time (s)\tEnd Time (s)\n1\t2\n0\t1\n", {"columns": {"answer": "@present"}}, None),
+        ("file,onset,offset,label\na.wav,1,2,x\n", {"format": "wide"}, None),
+        ("0.5 1\n1.0 \u00b9\n", {}, None),
+    ],
+)
+def test_options_that_do_not_fit_the_columns_are_no_bugs(tmp_path, text, options, events):
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding="utf-8")
+    if events is None:
+        with pytest.raises(InvalidInput):
+            read(path, **options)
+    else:
+        with pytest.warns(AssumptionWarning, match="only end the one before"):
+            assert len(read(path, **options)) == events

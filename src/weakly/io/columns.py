@@ -419,7 +419,8 @@ def _backwards(found: Roles, label: str | None) -> bool:
     if onset is None:
         return False
     channel = column_of(found.table.names, "channel", "channels")
-    names = [name for name in (label, *map(found.names.get, ("annotator", "present")), channel) if name]
+    told = (label, *map(found.names.get, ("annotator", "present")), channel)
+    names = [name for name in told if name in found.table.columns]
     codes = _codes(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
     order = np.argsort(codes, kind="stable")
     same = np.diff(codes[order]) == 0

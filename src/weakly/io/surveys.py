@@ -42,7 +42,7 @@ def read_wide(source: Source) -> TextRows:
         source.note(f"{lost} ({quoted(name)}, first in line {line}); each is called by its line")
     called = zip(table.columns[file], table.lines)
     table.columns[file] = [f"{name} (line {line})" if line in damaged else name for name, line in called]
-    starts = [name for name in table.names if _PAIR.match(name.lower())]
+    starts = [name for name in table.names if _PAIR.match(name.lower())] or [table.need("start")]
     ends = [table.need("end" + name[len("start") :]) for name in starts]
     onset, offset = (np.column_stack([table.numbers(name) for name in each]) for each in (starts, ends))
     used = ~(np.isnan(onset) & np.isnan(offset)) & ~((onset == 0) & (offset == 0))

@@ -99,7 +99,7 @@ def time_columns(found: Roles, free: list[str], kinds: dict[str, str], given: di
     length = choose("length") if "length" not in found.names else None
     if "offset" not in found.names:
         take("length", length)
-    elif length is not None and found.names["offset"] != NONE:
+    elif length is not None and {found.names.get("onset"), found.names["offset"]} <= found.table.columns.keys():
         _whose_length(found, length, free)
 
 

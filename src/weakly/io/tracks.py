@@ -197,7 +197,7 @@ def read_spans(source: Source, *, spaced: bool) -> TextRows:
     sign = None if spaced else source.delimiter
     table = lines_of(source, ("start", "end", "label"), lambda text: text.split(sign, 2))
     times = [*table.columns["start"], *table.columns["end"]]
-    whole = spaced and bool(times) and all(text.isdigit() for text in times)
+    whole = spaced and bool(times) and all(text.isdecimal() for text in times)
     if whole and source.path.suffix.lower() in (".phn", ".wrd") and "rate" not in source.columns:
         raise source.error("its times are sample numbers: --columns rate=16000 (TIMIT's)")
     label = [text.strip().strip('"') for text in table.columns["label"]]
@@ -232,7 +232,7 @@ def _fields(line: str) -> list[str]:
 def is_beats(rows: Sequence[Sequence[str]]) -> bool:
     """Whether second numbers count beats: small whole numbers, from 1 on, that start again."""
     second = [row[1] for row in rows if len(row) > 1]
-    if len(second) < max(2, len(rows)) or not all(text.isdigit() and int(text) < 20 for text in second):
+    if len(second) < max(2, len(rows)) or not all(text.isdecimal() and int(text) < 20 for text in second):
         return False
     steps = {int(b) - int(a) for a, b in pairwise(second)}
     return 1 in steps and (min(steps) < 0 or "1" in second[:2]) and any("." in row[0] for row in rows)
