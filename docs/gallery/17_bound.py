@@ -18,7 +18,7 @@ for gap in gaps:
     best.append(result.overlap_accuracy[k])
     bound.append(result.overlap_accuracy_bound[k])
 ax = axes()
-ax.plot(gaps, best, label="best overlap accuracy")
+ax.plot(gaps, best, label="best accuracy near events")
 ax.plot(gaps, bound, "--", label=r"$E[\max(c, 1-c)]$ there")
 ax.axhline(wk.best_overlap_accuracy(presence_criterion=0.5), color="k", ls=":", label="$f^*$ of one event")
 ax.set(xlabel="gap between the two events (s)", ylabel=label("overlap_accuracy"), ylim=(0.5, 1))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .results import atomic_write
+from .results import atomic_write, percent
 from .symbols import SYMBOLS, plain_name
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ def label(name: str) -> str:
     return SYMBOLS[name].label if name in SYMBOLS else name.replace("_", " ")
 
 
+def shares(axis: Any) -> None:
+    """Ticks of an axis of shares in percent, as everywhere people read."""
+    axis.set_major_formatter(lambda value, _: percent(value))
+
+
 def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None = None, **how: Any) -> Axes:
     """One line of y over x for each value of ``by``, with labelled axes."""
     ax = axes(ax)
@@ -69,6 +74,8 @@ def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None 
             low, high = (part[y] + k * part[f"{y}_se"] for k in (-2, 2))
             ax.fill_between(part[x], low, high, alpha=0.2, linewidth=0)
     ax.set(xlabel=label(x), ylabel=label(y))
+    if y in SYMBOLS and SYMBOLS[y].high == 1:
+        shares(ax.yaxis)
     if by:
         ax.legend(frameon=False)
     return ax

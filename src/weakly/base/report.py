@@ -106,7 +106,7 @@ def _unbroken(text: str) -> str:
 
 def _starts(figure: Any) -> list[str]:
     """Where a linear axis of values begins, if that is above 0: a small difference looks large there."""
-    lows = {ax.get_ylim()[0] for ax in figure.axes if ax.get_yscale() == "linear" and ax.get_ylim()[0] > 0}
+    lows = {min(ax.get_ylim()) for ax in figure.axes if ax.get_yscale() == "linear" and min(ax.get_ylim()) > 0}
     return [f"The axis begins at {format_value('', low)}, not at 0." for low in sorted(lows)[:1]]
 
 

@@ -329,7 +329,8 @@ def _draw_detection(rows: Any, ax: Axes, audit: Audit) -> None:
     if limit and "|" not in limit and {"seconds": "event_seconds", "coverage": "coverage"}.get(kind) == scale:
         ax.axvline(float(limit), ls="--", color=plot.COLOURS[2], label=f"rule that fits best, {best}")
     words = {"event_seconds": "seconds of event in the segment", "coverage": "share of the segment that is event"}
-    ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="P(present)")
+    ax.set(ylim=(-0.02, 1.04), xlabel=words.get(scale, plot.label("event_fraction")), ylabel="labelled present")
+    plot.shares(ax.yaxis)
     if scale == "event_seconds" and len(x) > 2 and x.max() > 30 * max(x.min(), 1e-9):
         least = float(x[x > 0].min())
         ax.set_xscale("symlog", linthresh=least)
@@ -347,14 +348,16 @@ def _draw_votes(rows: Any, ax: Axes, audit: Audit) -> None:
     ax.plot(mean.index, mean["majority_accuracy"], "o-", color=plot.COLOURS[0], label="majority")
     ax.plot(mean.index, mean["weighted_accuracy"], "s--", color=plot.COLOURS[1], label="weighted (Dawid-Skene)")
     of = ", mean of classes" if rows["label"].nunique() > 1 else ""
-    ax.set(xlabel="votes per segment", ylabel=f"share of right labels{of}")
+    ax.set(xlabel="votes per segment", ylabel=f"labels that are right{of}")
+    plot.shares(ax.yaxis)
     ax.legend(fontsize=8)
 
 
 def _draw_quality(rows: Any, ax: Axes, audit: Audit) -> None:
     for name, marker, colour in (("precision", "o", 0), ("recall", "s", 1), ("event_recall", "^", 2)):
         ax.plot(rows[name], np.arange(len(rows)), marker, color=plot.COLOURS[colour], label=plot.label(name))
-    ax.set(xlim=(-0.02, 1.02), xlabel="share")
+    ax.set(xlim=(-0.02, 1.02), xlabel="share of time or of events")
+    plot.shares(ax.xaxis)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
 
 

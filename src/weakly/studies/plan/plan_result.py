@@ -201,7 +201,7 @@ class Plan(Result):
             ax.axvline(self.segment_length, color="#444444", linestyle="--", linewidth=1)
             _beside(ax, seconds(self.segment_length), (self.segment_length, 0.0))
         ax.set(xscale="log", ylim=(0, 1.03), xlabel=plot.label("segment_length"), ylabel="share")
-        ax.yaxis.set_major_formatter(lambda value, _: percent(value))
+        plot.shares(ax.yaxis)
         ax.xaxis.set_major_formatter(plot.tick)
         ax.legend(loc="best")
         return ax
