@@ -11,7 +11,6 @@ from weakly.model.intervals import (
     clip,
     complement,
     contains,
-    covered,
     duration,
     fixed_segments,
     intersect,
@@ -53,10 +52,9 @@ def test_intersection_complement_and_clip(left, right):
 
 
 @given(pairs=PAIRS, times=st.lists(st.integers(0, 40), min_size=1, max_size=5))
-def test_covered_counts_the_seconds_before(pairs, times):
+def test_contains_knows_what_lies_inside(pairs, times):
     merged, cells = merge(pairs), raster(pairs)
     points = np.array(times, dtype=float)
-    assert covered(merged, points).tolist() == [cells[:t].sum() for t in times]
     assert contains(merged, points + 0.5).tolist() == [bool(t < 40 and cells[t]) for t in times]
 
 

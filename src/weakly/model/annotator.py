@@ -350,14 +350,10 @@ class Annotator:
 
     def integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r""":math:`\int_0^h P` and :math:`\int_0^h u P(u)\,du` of the chance of present: what expected times need."""
-        h, is_one = np.asarray(event_fraction, dtype=np.float64), isinstance(self.presence_criterion, float)
-        if self.votes is not None and not is_one:
+        h = np.asarray(event_fraction, dtype=np.float64)
+        if self.votes is not None and not isinstance(self.presence_criterion, float):
             return self.panels.integrals(self.probability, h)
-        low = self.guess_rate + self.flip_rate * (1 - 2 * self.guess_rate)
-        rise = (1 - self.guess_rate - self.lapse_rate) * (1 - 2 * self.flip_rate)
-        if is_one:
-            low, high = (float(self.probability(x)) for x in (0.0, 1.0))
-            rise = high - low
+        low, rise = self.label_chances[0], self.label_chances[-1] - self.label_chances[0]
         area, moment = self.criterion_integrals(h)
         return low * h + rise * area, low * h * h / 2 + rise * moment
 

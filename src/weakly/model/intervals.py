@@ -100,23 +100,6 @@ def duration(intervals: Intervals) -> float:
     return float((merged[:, 1] - merged[:, 0]).sum())
 
 
-def covered(intervals: Intervals, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The seconds of sorted, disjoint intervals that lie before each of the times.
-
-    The overlap with any segment (a, b) is ``covered(b) - covered(a)``: one sorted search, no loop.
-
-    >>> covered(np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([0.0, 1.5, 4.0])).tolist()
-    [0.0, 0.5, 2.0]
-    """
-    if len(intervals) == 0:
-        return np.zeros_like(times, dtype=np.float64)
-    before = np.concatenate(([0.0], np.cumsum(intervals[:, 1] - intervals[:, 0])))
-    index = np.searchsorted(intervals[:, 0], times, side="right")
-    last = np.maximum(index - 1, 0)
-    excess = np.maximum(0.0, intervals[last, 1] - times)
-    return np.where(index > 0, before[index] - excess, 0.0)
-
-
 def intersect(left: Intervals, right: Intervals) -> Intervals:
     """The time that both sets of sorted, disjoint intervals cover."""
     if len(left) == 0 or len(right) == 0:

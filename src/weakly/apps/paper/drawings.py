@@ -14,7 +14,7 @@ from scipy.integrate import trapezoid
 from ...base import plot
 from ...base.results import percent
 from ...model.annotator import PresenceRule, segment_accuracy
-from ...model.intervals import as_intervals, covered, fixed_segments, oracle_segments
+from ...model.intervals import as_intervals, fixed_segments, oracle_segments
 from ...theory.optimum import optimal_segment_length
 from .figures import PaperTable, Picture, panels, picture, table
 
@@ -30,11 +30,13 @@ def scores(segments: NDArray[np.float64], events: NDArray[np.float64], criterion
     noticed = rule.is_present(event=events[None, :, :], segment=segments[:, None, :])
     present = noticed.any(axis=1)
     width = segments[:, 1] - segments[:, 0]
-    inside = covered(events, segments[:, 1]) - covered(events, segments[:, 0])
+    shared = np.minimum(events[:, 1], segments[:, 1:]) - np.maximum(events[:, 0], segments[:, :1])
+    inside = np.maximum(shared, 0.0).sum(axis=1)
     right = np.where(present, inside, width - inside)
     meets = inside > 0
     return {
         "present": present,
+        "meets": meets,
         "segment_accuracy": right / width,
         "n_queries": len(segments),
         "overlap_accuracy": float(right[meets].sum() / width[meets].sum()),
@@ -139,7 +141,7 @@ def multiple_events() -> Picture:
     segments = np.stack((t - d_q, t), axis=-1)
     found = scores(segments, events, criterion)
     accuracy = found["segment_accuracy"]
-    overlap = (covered(events, segments[:, 1]) - covered(events, segments[:, 0])) > 0
+    overlap = found["meets"]
     figure, (top, bottom) = panels(2, 1, size=(7.6, 4.2), sharex=True, height_ratios=(1, 2))
     with plot.style():
         rows = {"events": (events, plot.EVENT), "segment $q_t$": (as_intervals([(0.2, 0.2 + d_q)]), "white")}
