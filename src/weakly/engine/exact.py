@@ -49,8 +49,9 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
         criteria, place = who.sorted
         at_criteria(*where, w, mode, criteria, raw, base, rows, how.means)
         return raw[:, place], base
-    ground = np.zeros((n, 2, len(col.SCORES)))
-    first, weights = at_criteria(*where, w, mode, _PRESENT_ABSENT, ground, base, rows, how.means)
+    ends = np.array([0.0, 2.0] if how.means else [])  # any overlap satisfies the first criterion, none the second
+    ground, criteria = np.full((n, 2, len(col.SCORES)), np.nan), (ends, np.full(1025, len(ends) // 2), ends)
+    first, weights = at_criteria(*where, w, mode, criteria, ground[:, : len(ends)], base, rows, how.means)
     for c, model in enumerate(who):
         _column(raw[:, c], base, timelines, model, (w, mode, rows[: first[-1]], first, weights, ground))
     return raw, base
@@ -275,10 +276,6 @@ def _meeting(steps: Any, w: float) -> Any:
     return total / w
 
 
-#: Two criteria: one that any overlap satisfies, and one that none does.
-_PRESENT_ABSENT = (np.array([0.0, 2.0]), np.ones(1025, np.int64), np.array([0.0, 2.0]))
-
-
 @kernel
 def at_criteria(
     bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any,
@@ -403,6 +400,7 @@ def with_law(rows: Any, first: Any, w: float, weights: Any, law: Any, raw: Any) 
                     steps, places = _own(weights, r)
                     mean += chance * _gain(steps, places, w, row, 0.0, span)
                     fit += chance * (2 * _ratio(row, 0.0, span) - span)
+            p, q = 0.0, 0.0  # the integrals of P, and of P times the way along the piece
             while x < span:
                 y, v = min(span, span * panel_end(x / span, h0, h1, edges)), 0.0
                 if means:
@@ -413,18 +411,20 @@ def with_law(rows: Any, first: Any, w: float, weights: Any, law: Any, raw: Any) 
                     y = min(y, x + stop - phase)
                 if y <= x:
                     y = min(span, x + 1e-12 * w)
-                for q in range(nodes.shape[0]):
-                    t = (x + (y - x) * nodes[q]) / span
-                    chance = (y - x) * masses[q] * chance_at(h0 + t * (h1 - h0), edges, table)
-                    covered = row[COVER0] + t * (row[COVER1] - row[COVER0])
+                for j in range(nodes.shape[0]):
+                    t = (x + (y - x) * nodes[j]) / span
+                    chance = (y - x) * masses[j] * chance_at(h0 + t * (h1 - h0), edges, table)
+                    p += chance
+                    q += chance * t
                     counted = row[WIDTH0] + t * (row[WIDTH1] - row[WIDTH0])
-                    length += chance
-                    cover += chance * covered
-                    width += chance * counted
                     if means and counted > 0.0:  # a piece that ends with the recording may round to no width
-                        mean += v * chance * (2 * covered / counted - 1)
-                        fit += chance * (2 * covered / counted - 1)
+                        share = 2 * (row[COVER0] + t * (row[COVER1] - row[COVER0])) / counted - 1
+                        mean += v * chance * share
+                        fit += chance * share
                 x = y
+            length += p
+            cover += p * row[COVER0] + q * (row[COVER1] - row[COVER0])
+            width += p * row[WIDTH0] + q * (row[WIDTH1] - row[WIDTH0])
         _keep(raw[r], w, length, cover, width, mean, fit)
 
 
