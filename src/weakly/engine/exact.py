@@ -285,7 +285,7 @@ def at_criteria(
     recording's pieces begin in ``rows``, and the weights of :func:`folded`, of no recording without means."""
     first = sweep.sweep(bounds, starts, lengths, w, mode, criteria, raw, base, rows)
     if not means:
-        return first, folded(rows, first[:1], w)
+        return first, folded(rows[:0], first[:1], w)
     weights = folded(rows[: first[-1]], first, w)
     _means(rows[: first[-1]], first, w, weights, criteria, raw, base)
     return first, weights
@@ -360,8 +360,8 @@ def with_spans(rows: Any, first: Any, w: float, weights: Any, spans: Any, at: An
         k = at[r]
         length, cover, width, mean, fit = 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(first[r], first[r + 1]):
-            row = rows[i]
-            s, span = row[START], row[SPAN]
+            s, span = rows[i, START], rows[i, SPAN]
+            c0, c1, w0, w1 = rows[i, COVER0], rows[i, COVER1], rows[i, WIDTH0], rows[i, WIDTH1]
             while k < at[r + 1] and spans[k, 1] <= s:
                 k += 1
             m = k
@@ -370,12 +370,12 @@ def with_spans(rows: Any, first: Any, w: float, weights: Any, spans: Any, at: An
                 if v > u:
                     middle = (u + v) / 2 / span
                     length += v - u
-                    cover += (v - u) * (row[COVER0] + middle * (row[COVER1] - row[COVER0]))
-                    width += (v - u) * (row[WIDTH0] + middle * (row[WIDTH1] - row[WIDTH0]))
+                    cover += (v - u) * (c0 + middle * (c1 - c0))
+                    width += (v - u) * (w0 + middle * (w1 - w0))
                     if means:
                         steps, places = _own(weights, r)
-                        mean += _gain(steps, places, w, row, u, v)
-                        fit += 2 * _ratio(row, u, v) - (v - u)
+                        mean += _gain(steps, places, w, rows[i], u, v)
+                        fit += 2 * _ratio(rows[i], u, v) - (v - u)
                 m += 1
         _keep(raw[r], w, length, cover, width, mean, fit)
 
