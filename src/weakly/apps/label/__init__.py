@@ -2,7 +2,8 @@
 
 ``session`` (who hears what next, over the campaign's store), ``follow_up`` (what is asked after answers),
 ``measurement`` (how a person hears), ``media`` (sound and picture of a segment), ``live`` (how good the labels are by
-now), ``access`` (tokens), ``routes`` (the addresses) and ``launch`` (from recordings to the page and to the exports).
+now), ``ending`` (what they come to, and corrections), ``access`` (tokens), ``routes`` (the addresses) and ``launch``
+(from recordings to the page and to the exports).
 :class:`Client` asks from Python, with nothing but the standard library.
 """
 

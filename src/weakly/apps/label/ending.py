@@ -73,11 +73,11 @@ class Ending:
     @property
     def corrections(self) -> list[Correction]:
         """What was corrected, in the order of arrival: the last word on a moment counts."""
-        told = []
+        told, labels = [], self.labels
         for row in self.session.acts("correct"):
             with suppress(ValueError, TypeError):  # damaged
                 each = Correction._make([*json.loads(row.detail), row.annotator])
-                is_known = each.recording in self.recordings and each.label in self.labels
+                is_known = each.recording in self.recordings and each.label in labels
                 if is_known and 0 <= each.onset < each.offset < math.inf and each.present in (0, 1, None):
                     told.append(each)
         return told
