@@ -636,7 +636,7 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
 
 
 STRIPS = """return [...document.querySelectorAll('.strip')].map((row) => [
-    row.querySelector('h4').firstChild.textContent,
+    row.querySelector('h3').firstChild.textContent,
     ...[...row.querySelectorAll('.events button')].map((each) => each.textContent.split(' s')[0].trim())])"""
 
 

@@ -199,7 +199,7 @@ function strip(told) {
   const more = rest.length ? el("button", { type: "button", text: `All ${row.events.length}`, onclick: () => more.replaceWith(...rest.map((each) => button(each))) }) : null;
   const standing = row.corrected.filter((each) => each.present !== null);
   looks = [look(row, [0, row.length], { chosen, played: (of) => played(of).catch(complain), opened: row.length > LENS ? (at) => lensAt([at, at]) : null })];
-  node.append(el("h4", {}, row.recording, el("span", { class: "soft", text: ` ${facts.join("; ")}` })), looks[0].node, film ?? "", lens, bar,
+  node.append(el("h3", {}, row.recording, el("span", { class: "soft", text: ` ${facts.join("; ")}` })), looks[0].node, film ?? "", lens, bar,
     el("div", { class: "events" }, ...row.events.slice(0, MANY).map((each) => button(each)), more ?? ""));
   if (standing.length) {
     node.append(el("details", {}, el("summary", { text: counted(standing.length, "correction") }), el("ul", {}, ...standing.map((each) => el("li", { text: `${each.annotator}: ${each.present ? "an event" : "none"} ${labels.length > 1 ? `of ${each.label} ` : ""}from ${two(each.onset)} to ${two(each.offset)} s` })))));
