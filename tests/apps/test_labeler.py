@@ -1846,6 +1846,10 @@ class TestSlips:
             slips = repeated(made.session, "ana")
             assert 20 <= slips.n_repeats < 40
             assert not slips.is_known
+        labels = {"wrong_time": 1.0, "n_events": 5.0, "event_seconds": 5.0, "event_recall": 0.98, "lapse_rate": None}
+        state = {"criterion": None, "labels": labels, "spent": made.live.spent(made.session), "goals": [],
+                 "may_stop": False, "slips": slips.to_dict()}  # fmt: skip
+        assert "if you missed none: too few repeats tell how often you do" in " ".join(sentences(None, state, "ana"))
 
     def test_however_many_are_repeated_none_comes_again_at_once(self, recordings, tmp_path):
         _, asked = self.answered(recordings, tmp_path / "c", misses=0.0, repeats=0.5, segment_length=0.5)

@@ -274,7 +274,11 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if labels is not None:
         found = percent(labels["event_recall"])
         if labels.get("lapse_rate") is None:
-            found += " of them found, if you missed none: nothing tells how often you do, and --repeats 0.1 would"
+            few, none = (
+                "too few repeats tell how often you do",
+                "nothing tells how often you do, and --repeats 0.1 would",
+            )
+            found += f" of them found, if you missed none: {few if state.get('slips') else none}"
         else:
             found += (
                 f" ({percent(labels['event_recall_low'])} to {percent(labels['event_recall_high'])}) of them found, "
