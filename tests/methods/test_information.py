@@ -11,7 +11,7 @@ import weakly as wk
 from weakly.methods import AnswerHistory, Recording, Session, SimulatedAnnotator, information, run
 from weakly.methods.change_point import signal_of
 from weakly.methods.information import Information, Stretch
-from weakly.model.intervals import Features
+from weakly.model.intervals import Features, unlike
 from weakly.posterior import particle_kernels as kernels
 from weakly.posterior import particles
 from weakly.posterior.particles import NO_SIGNAL, ParameterPrior, particle_posterior
@@ -355,7 +355,7 @@ def test_a_round_is_chosen_together():
     now = particle_posterior(np.array([[0.0, 9.0]]), np.ones(1), recording_length=20.0, expected=ParameterPrior.broad())
     how = {"start": 0.0, "end": 20.0, "share": 0.75}
     chosen, _ = now.best(4, **how, shortest=0.3, refused=NONE)
-    every = now._candidates(0.75, 0.3)
+    every = now.candidates(0.75, 0.3)
     chances, variance, shared = now._told(every, 0.0, 20.0)
     together = np.cov(chances, bias=True)
     np.fill_diagonal(together, variance)
@@ -370,6 +370,28 @@ def test_a_round_is_chosen_together():
         gain = [0.0 if k in taken else (explained([*taken, k]) - before) / cost[k] for k in range(len(every))]
         taken.append(int(np.argmax(gain)))
         assert np.array_equal(every[taken[-1]], segment)
+
+
+def test_classes_are_asked_what_tells_most_of_all_of_them():
+    """More than what any of them would ask by itself tells; what could not be told of one is not asked again."""
+    one, method = Recording("a", 20.0), Information()
+    campaigns = {
+        k: {"a": (one, AnswerHistory(np.array([[4.0 * k, 4.0 * k + 3.0], [0.0, 20.0]]), np.ones(2)))} for k in range(5)
+    }
+    methods = {label: method.among(campaign) for label, campaign in campaigns.items()}
+
+    def told(segment):
+        segments = np.array([segment])
+        return sum(methods[label].gain(*each["a"], 0.0, segments)[0] for label, each in campaigns.items())
+
+    places = information.asked_together(methods, campaigns, 2)
+    assert len(places) == 2
+    assert len(unlike(np.array([places[0][1:]]), np.array([places[1][1:]]))) == 1
+    own = [told(methods[label].next(*each["a"])[0]) for label, each in campaigns.items()]
+    assert told(places[0][1:]) > 1.02 * max(own)
+    bad = campaigns[0]["a"][1].add(np.array([places[0][1:]]), np.array([np.nan]))
+    again = information.asked_together(methods, campaigns | {0: {"a": (one, bad)}}, 1)
+    assert len(unlike(np.array([again[0][1:]]), np.array([places[0][1:]]))) == 1
 
 
 def test_long_recordings_are_asked_in_stretches():

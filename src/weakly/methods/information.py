@@ -27,7 +27,7 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..base.symbols import check, positive, whole
-from ..model.intervals import Intervals
+from ..model.intervals import Intervals, unlike
 from ..model.lengths import Lengths
 from ..posterior.particles import (
     EXPECTED,
@@ -53,6 +53,7 @@ _BEYOND = 1 / 6  # of a stretch on either side, whose answers count
 _TWICE = 2  # all of a stretch is asked so often where nothing is expected
 _BLOCK = 5  # stretches that are audited together
 _TEACHERS, _LESSONS = 8, (16, 4)  # stretches that teach the others, and the answers after which they do
+_TOGETHER = 200  # segments of a stretch that are compared for several classes
 _FEW = 500  # particles, where stretches are compared
 _QUIET = 0.2  # the chance of an event at a moment below which none is expected
 _SUMMARIES = 20_000  # stretches of which numbers are kept in memory
@@ -321,12 +322,21 @@ class Information(Method):
         states = [self.state(recording, asked, part) for part in parts]
         return {name: float(sum(one[name] for one in states)) for name in names}
 
-    def gain(self, recording: Recording, asked: AnswerHistory, segment: tuple[float, float]) -> float:
-        """How much an answer to this segment is expected to lower the stretch's uncertainty, for its cost."""
-        middle = (segment[0] + segment[1]) / 2
-        part = next(part for part in reversed(self.stretches(recording, asked)) if part.start <= middle)
+    def stretch_of(self, recording: Recording, at: float, asked: AnswerHistory | None = None) -> Stretch:
+        """The stretch that holds a time."""
+        return next(part for part in reversed(self.stretches(recording, asked)) if part.start <= at)
+
+    def proposed(self, recording: Recording, asked: AnswerHistory, at: float, n: int) -> Intervals:
+        """About n segments of the stretch that holds a time, of which an answer tells much."""
+        known = self.posterior(recording, asked, self.stretch_of(recording, at, asked))
+        segments = known.candidates(self.query_cost_share, self.shortest)
+        return segments[:: max(1, len(segments) // n)]
+
+    def gain(self, recording: Recording, asked: AnswerHistory, at: float, segments: Intervals) -> Array:
+        """How much an answer to each segment is expected to lower the uncertainty of the stretch that holds a time."""
+        part = self.stretch_of(recording, at, asked)
         known = self.posterior(recording, asked, part)
-        return known.gain(np.array([segment]), start=part.start, end=part.end, share=self.query_cost_share).item()
+        return known.gain(segments, start=part.start, end=part.end, share=self.query_cost_share)
 
     def is_content(self, now: dict[str, float], part: Stretch) -> bool:
         """Whether a stretch in this state needs no more: its target is met (one that was given with a chance of 90 %),
@@ -457,15 +467,33 @@ class Information(Method):
 def asked_together(
     methods: Mapping[Any, Information], campaigns: Mapping[Any, Mapping[str, tuple[Recording, AnswerHistory]]], n: int
 ) -> list[tuple[str, float, float]]:
-    """The n segments to ask about several classes at once: of those that any of them would ask, the ones that tell most
-    for their cost, summed over the classes.
+    """The n segments to ask about several classes at once, as recording, onset and offset: those that tell most for
+    their cost, summed over the classes.
+
+    Compared are segments that any class proposes where one of them would ask next: what is best for one class often
+    tells nothing of the others, a segment that is good for most is nobody's best.
     """
-    places = list(dict.fromkeys(
-        (one.name, a, b) for label, campaign in campaigns.items()
-        for one, segments in methods[label].queue(campaign, n) for a, b in segments.tolist()
-    ))  # fmt: skip
+    wanted: dict[tuple[str, float], list[Intervals]] = {}
+    for label, campaign in campaigns.items():
+        for recording, segments in methods[label].queue(campaign, n):
+            at = methods[label].stretch_of(recording, segments[0].mean())
+            wanted.setdefault((recording.name, at.start), []).append(segments)
     if len(campaigns) == 1:
-        return places
-    gains = {place: sum(methods[label].gain(*campaign[place[0]], place[1:]) for label, campaign in campaigns.items())
-             for place in places}  # fmt: skip
-    return sorted(places, key=lambda place: -gains[place])[:n]
+        return [(name, a, b) for (name, _), each in wanted.items() for a, b in np.vstack(each).tolist()]
+    told: list[tuple[float, str, list[float]]] = []
+    for (name, start), each in wanted.items():
+        for label, campaign in campaigns.items():
+            each.append(methods[label].proposed(*campaign[name], start, _TOGETHER // len(campaigns)))
+        pool = np.vstack(each)
+        for _, asked in (campaign[name] for campaign in campaigns.values()):
+            pool = unlike(pool, asked.segments[np.isnan(asked.present)])
+        gain = sum(methods[label].gain(*campaign[name], start, pool) for label, campaign in campaigns.items())
+        told += [(-float(x), name, segment) for x, segment in zip(np.asarray(gain), pool.tolist())]
+    chosen: dict[str, Intervals] = {}
+    places: list[tuple[str, float, float]] = []
+    for _, name, segment in sorted(told):
+        others = chosen.get(name, _NONE)
+        if len(places) < n and len(unlike(np.array([segment]), others)):
+            chosen[name] = np.vstack((others, segment))
+            places.append((name, segment[0], segment[1]))
+    return places

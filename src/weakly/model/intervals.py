@@ -463,3 +463,12 @@ def window_times(
     fp = 2 / hop * (ramp(beyond) - ramp(beyond - reach))
     fn = 2 / hop * (ramp(reach - beyond) - ramp(-beyond)) + (1 - chance) * d
     return chance, fp, fn, 2 / hop * (saw(beyond) - saw(beyond - reach))
+
+
+def unlike(segments: Intervals, others: Intervals) -> Intervals:
+    """The segments that are not nearly one of the others."""
+    for other in others:
+        both = np.minimum(segments[:, 1], other[1]) - np.maximum(segments[:, 0], other[0])
+        either = np.maximum(segments[:, 1], other[1]) - np.minimum(segments[:, 0], other[0])
+        segments = segments[both < 0.7 * either]
+    return segments

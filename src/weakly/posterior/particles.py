@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ..model.intervals import Intervals
+from ..model.intervals import Intervals, unlike
 from . import particle_kernels as kernels
 from .hearing import ANY, LEAST_CRITERION
 from .particle_kernels import MOST, NAMES
@@ -341,19 +341,16 @@ class ParticlePosterior(TimelinePosterior):
 
         And how much the first of them is expected to tell for its cost.
         """
-        segments = self._candidates(share, shortest)
-        for bad in refused:  # what could not be told is not asked again
-            both = np.minimum(segments[:, 1], bad[1]) - np.maximum(segments[:, 0], bad[0])
-            either = np.maximum(segments[:, 1], bad[1]) - np.minimum(segments[:, 0], bad[0])
-            segments = segments[both < 0.7 * either]
+        segments = unlike(self.candidates(share, shortest), refused)  # what could not be told is not asked again
         if len(segments) == 0:
             return np.empty((0, 2)), 0.0
         chances, variance, shared = self._told(segments, start, end)
         together = np.cov(chances, bias=True) if n > 1 else np.empty((0, 0))
+        cost = (1 - share) * np.ptp(segments, axis=1) + share
         chosen: list[int] = []
         most = 0.0
         for _ in range(min(n, len(segments))):
-            gain = (shared**2).sum(axis=1) / (variance * self._cost(segments, share))
+            gain = (shared**2).sum(axis=1) / (variance * cost)
             gain[chosen] = 0.0
             best = int(np.argmax(gain))
             if not gain[best] > 1e-9:
@@ -370,11 +367,7 @@ class ParticlePosterior(TimelinePosterior):
     def gain(self, segments: Intervals, *, start: float, end: float, share: float) -> Array:
         """How much each segment is expected to tell about every label from start to end for its cost."""
         _, variance, shared = self._told(segments, start, end)
-        return np.asarray((shared**2).sum(axis=1) / (variance * self._cost(segments, share)))
-
-    @staticmethod
-    def _cost(segments: Intervals, share: float) -> Array:
-        return np.asarray((1 - share) * (segments[:, 1] - segments[:, 0]) + share)
+        return np.asarray((shared**2).sum(axis=1) / (variance * ((1 - share) * np.ptp(segments, axis=1) + share)))
 
     def _told(self, segments: Intervals, start: float, end: float) -> tuple[Array, Array, Array]:
         r"""Of the answers to each segment: chances in every particle, variance, and covariance with every label.
@@ -390,7 +383,7 @@ class ParticlePosterior(TimelinePosterior):
         shared = (active[1:] - present[:, None] * active[0]) * np.sqrt(step)
         return chances, np.maximum(present * (1 - present), 1e-9), shared
 
-    def _candidates(self, share: float, shortest: float) -> Intervals:
+    def candidates(self, share: float, shortest: float) -> Intervals:
         """Segments between points where an answer can turn: where a growing segment holds enough of an event."""
         low, high = self.low, self.high
         starts, ends = self.heard
