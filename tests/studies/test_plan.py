@@ -168,7 +168,7 @@ class TestWrongAnswersOfThePast:
 
     def test_two_votes_need_two_windows(self):
         work = {"presence_criterion": 0.5, "recording_length": 10, "n_events": 1, "target": "wrong_time<=2.6"}
-        made = asking(5.0, objective="recording", **work)
+        made = asking(5.0, **work)
         windows = [each for each in made.pool if each.method == "windows"]
         assert windows
         assert all(each.n_queries >= each.votes for each in windows)
@@ -205,7 +205,7 @@ class TestWrongAnswersOfThePast:
         assert "cheapest way compared" in made.details
         assert "less wrong time than asking nobody" in made.details  # 10 s segments cost less, and are worth nothing
 
-    @pytest.mark.parametrize("objective", ["wrong_time", "overlap", "recording"])
+    @pytest.mark.parametrize("objective", ["wrong_time", "overlap"])
     def test_a_target_is_the_aim_whatever_the_objective(self, objective):
         made = asking(1.0, target="recall>=0.6", objective=objective, **PAPER)
         good = [each for each in made.pool if each.asks and each.recall >= 0.6 and each.wrong_time < 1.0]

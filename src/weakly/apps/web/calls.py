@@ -158,7 +158,7 @@ class PlanQuestion(Question):
     annotators: Count = 1
     budget: Annotated[float, Quantity("cost", called="budget", most=1e15)] | None = None
     target: Annotated[str, Field(max_length=200, examples=["overlap_accuracy>=0.7,event_recall>=0.9"])] | None = None
-    objective: Literal["wrong_time", "overlap", "recording"] = "wrong_time"
+    objective: Literal["wrong_time", "overlap"] = "wrong_time"
 
 
 #: The fields of a plan's question that say what work costs.

@@ -77,7 +77,7 @@ def choose(
     if not affordable:
         return _in_part(choose(rows, objective=objective, wanted=wanted, budget=None, noise=noise, spare=spare))
     if not wanted and objective != "wrong_time":
-        return _foremost(affordable, objective)
+        return _foremost(affordable)
     if not wanted:
         return _decide(affordable, trivial, noise, spare)
     meeting = [row for row in affordable if all(each.met(row) for each in wanted)]
@@ -142,8 +142,7 @@ def decide(
     picks = {}
     for name in ROLES:
         if own := [row for row in asking if role(row) == name]:
-            plainly = {**how, "objective": "wrong_time"}
-            picks[name] = _marking(own, how) if own[0].design.is_strong else choose([*own, *trivial], **plainly)
+            picks[name] = choose([*own, *trivial], **{**how, "objective": "wrong_time"})
     if wanted or objective != "wrong_time" or "by_hand" not in picks:
         own = usable if wanted else [row for row in usable if not row.design.is_strong] or usable
         chosen = choose([*own, *trivial], **how)
@@ -169,16 +168,6 @@ def decide(
 def _in_part(choice: Choice) -> Choice:
     """The choice for as many recordings as a budget pays for; asking nobody costs nothing."""
     return replace(choice, reachable=False, limit="budget") if choice.row.asks else choice
-
-
-def _marking(rows: list[MethodOutcome], how: dict[str, Any]) -> Choice:
-    """By hand, or screening first where that saves a third of the cost and loses few events."""
-    free = [row for row in rows if all(each.met(row) for each in how["wanted"])] or rows
-    hand = min(free, key=lambda row: row.wrong_time)
-    less = [row for row in free if row.finds and row.cost <= SAVES * hand.cost]
-    row = min(less, key=PRICE, default=hand)
-    paid = how["budget"] is None or row.cost <= how["budget"] * (1 + 1e-12)
-    return Choice(row, (), paid and all(each.met(row) for each in how["wanted"]), "" if paid else "budget")
 
 
 def _saves(row: MethodOutcome, others: list[MethodOutcome]) -> bool:
@@ -228,11 +217,8 @@ def practical(rows: list[MethodOutcome]) -> list[MethodOutcome]:
     return [row for row in rows if row.is_practical] or rows
 
 
-def _foremost(rows: list[MethodOutcome], objective: str) -> Choice:
-    """The best accuracy near events, or the least wrong time, whatever it costs."""
-    if objective == "recording":
-        least = min(rows, key=lambda row: (row.wrong_time, row.cost))
-        return Choice(undominated(least, rows), (least,), True)
+def _foremost(rows: list[MethodOutcome]) -> Choice:
+    """The best accuracy near events, whatever it costs."""
     same = [row for row in rows if row.hop is None] or rows  # the moments of windows are other segments
     top = max(row.overlap_accuracy for row in same)
     best = [row for row in same if row.overlap_accuracy >= top - 1e-12]

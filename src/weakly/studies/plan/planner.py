@@ -31,7 +31,7 @@ from .plan_result import Plan, PlanChoice
 if TYPE_CHECKING:
     import pandas as pd
 
-OBJECTIVES = ("wrong_time", "overlap", "recording")
+OBJECTIVES = ("wrong_time", "overlap")
 _LONG = 5.0  # seconds: of longer events nobody waits for a share
 SLIPS = 0.03  # guesses, and lapses, of people of whom nothing is known
 TOOLS = ("audacity", "raven", "labelstudio", "birdnet", "any")
@@ -84,8 +84,7 @@ def plan(
     objective : ``wrong_time``: for each role the least wrong time among ways that find 90 % of events, and the cheapest
         of those that are practically as good (nobody hears everything more than 5 times); of these choices the best
         verdict for at most three times the cost of the cheapest, and of those with it the least wrong time for at most
-        half as much again. ``overlap``: the best accuracy near events
-        (Theorem 2); ``recording``: the least wrong time whatever it finds or costs (E7).
+        half as much again. ``overlap``: the best accuracy near events (Theorem 2).
     segment_length : your own segment lengths in seconds, shown beside the others as choices of the role "yours".
     tools : what is recommended must be possible in one of these: audacity, raven, labelstudio, birdnet, any.
     label : one class of the pilot; left out, all of them in one pass.

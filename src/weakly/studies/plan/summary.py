@@ -139,6 +139,8 @@ def assumed(task: LabelingProblem, pilot: Pilot | None, *, one_event: bool, unkn
             "slips where a label rests on several of them"
         )
     said.append(task.cost.work)
+    if pilot is None:
+        said.append(f"event lengths {task.lengths.name}")
     if one_event:
         said.append("one event per recording (--events)")
     return (
@@ -238,15 +240,9 @@ def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
 
 def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
     """Among which ways it is the cheapest."""
-    row, rows = plan.recommended, [each for each in plan.pool if each.asks and all(one.met(each) for one in wanted)]
-    cheaper, but = [each for each in rows if each.cost < row.cost * (1 - 1e-9)], []
-    trivial = sorted((each for each in plan.pool if each.design.is_trivial), key=lambda each: each.wrong_time)
-    free = next((each for each in trivial if beats(row, each)), None)
-    if free is not None and not all(beats(each, free) for each in cheaper):
-        but.append(f"leave less wrong time than {'asking nobody' if free is trivial[0] else free.design.words().kind}")
-        cheaper = [each for each in cheaper if beats(each, free)]
-    if cheaper:
-        but.append(f"hear everything at most {MAX_REPLAYS} times")
+    row = plan.recommended
+    but = ["leave less wrong time than asking nobody"] if beats(row, free(plan.pool)) else []
+    but += [f"hear everything at most {MAX_REPLAYS} times"] if row.is_practical else []
     of = f", of those that {' and '.join(but)}" if but else ""
     return f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."
 
@@ -401,7 +397,6 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         f"everything at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
         f"event time, what the pilot can tell) the cheapest{by_hand if strong else ''}.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
-        "recording": "Chosen: the least wrong time, whatever it finds or costs.",
     }[objective]
     if choice.limit in ("budget", "target"):
         part = "what would be without the budget, which pays for a part of it"

@@ -32,7 +32,7 @@ const groups = (panel) => [
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", when: (values) => values.price === "money" || (values.price === "work" && values.per_hour) }] },
   { legend: "Aim", fields: [
-    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % found"], ["overlap", "the highest accuracy near events"], ["recording", "the least wrong time"]] },
+    { name: "objective", label: "Best is", kind: "select", value: "wrong_time", options: [["wrong_time", "little wrong time, 90 % found"], ["overlap", "the highest accuracy near events"]] },
     { name: "aim", label: "Wanted", kind: "choice", value: "best", options: [["best", "the best labels"], ["budget", "the best for a budget"], ["target", "the cheapest that reaches"]] },
     { name: "own_length", label: "Your own segment length", unit: "s", kind: "number", value: "", placeholder: "none", help: "Shown beside the others." },
     { name: "budget", label: "Budget", unit: "", kind: "number", value: 100, slider: [1, 10000], log: true, when: (values) => values.aim === "budget" },
