@@ -55,7 +55,7 @@ from .fitting import AnswerPattern, Family, FittedFamily, Sheets
 from .renewal import Array, Renewal, Uncertain
 
 _MOST_STEPS = 4000  # of an event whose law is left out
-_NODES = (16, 64)  # drawn at a time, for one parameter and for several
+_NODES = (32, 64)  # drawn at a time, for one parameter (16 leave the ends of its interval out) and for several
 _TURNS = 5  # of estimates of slips and of the process in turn
 CHECKS = ("neighbours", "recordings", "order")
 #: Data sets that are drawn.
