@@ -164,10 +164,13 @@ def test_a_perfect_set_of_labels_has_nothing_wrong():
 
 def test_overlapping_windows_count_time_once():
     frame = pd.DataFrame({"recording": ["a"], "onset": [2.0], "offset": [4.0], "label": "dog"})
-    strong = wk.Events.from_frame(frame, recording_length=10.0)
+    strong = wk.Events.from_frame(frame, recording_length={"a": 10.0, "silent": 10.0})
     said = [("a", float(k), k + 2.0, "dog", float(k in (2, 3))) for k in range(9)]
+    said += [("silent", float(k), k + 2.0, "dog", 0.0) for k in range(9)]
     weak = wk.Answers.from_frame(pd.DataFrame(said, columns=["recording", "onset", "offset", "label", "present"]))
     row = wk.audit(strong=strong, weak=weak).metrics["dog"]
+    assert (row["n_queries"], row["listened"]) == (18, 20.0)
+    assert row["insertion_rate"] == pytest.approx(1 / 18)
     assert row["precision"] == pytest.approx(2 / 3)  # (2, 5) is labelled present
     assert row["recall"] == 1
 
