@@ -61,6 +61,16 @@ def test_stdin_and_quiet(capfd, monkeypatch):
     assert json.loads(out)["rows"] == json.loads(expected)["rows"]
 
 
+def test_convert_writes_to_stdout(capfd, monkeypatch):
+    """The rows of a file, or of stdin, as CSV on stdout and nothing else there."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(PILOT.read_bytes())))
+    for source in (PILOT, "-"):
+        code, out, _ = run(capfd, "convert", source, "-")
+        assert (code, len(out.splitlines())) == (0, 245)  # the names, 240 events, 4 empty recordings
+        assert out.startswith("recording,")
+    assert len(run(capfd, "convert", PILOT, "-", "--to", "rttm")[1].splitlines()) == 240
+
+
 def test_notes_and_messages_fit_the_line(capfd, monkeypatch):
     """Notes on stderr are folded where COLUMNS says how wide a line is; an error stays one line."""
     monkeypatch.setenv("COLUMNS", "60")

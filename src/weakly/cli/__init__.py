@@ -147,11 +147,12 @@ def _project(arguments: list[str], commands: dict[str, Any]) -> dict[str, dict[s
 
 
 def _stdin_as_file(arguments: list[str], folder: str) -> list[str]:
-    """The arguments, with a file that holds what comes from stdin in the place of ``-``."""
-    file = Path(folder) / "stdin"
-    if "-" in arguments:
+    """The arguments, with a file that holds what comes from stdin in the place of ``-``; convert's OUT is stdout."""
+    file, out = Path(folder) / "stdin", arguments[:1] == ["convert"]
+    places = [k for k, word in enumerate(arguments) if word == "-" and not (out and k > 1)]
+    if places:
         file.write_bytes(sys.stdin.buffer.read())
-    return [str(file) if word == "-" else word for word in arguments]
+    return [str(file) if k in places else word for k, word in enumerate(arguments)]
 
 
 def main(arguments: list[str] | None = None) -> None:

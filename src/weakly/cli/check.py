@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
@@ -70,7 +71,7 @@ def check(
 _CONVERT_HELP = """Convert annotations between formats; empty recordings are kept, losses are reported.
 
 IN is a file, a folder, a quoted pattern or an address; OUT is a file, or a folder for formats with one file per
-recording.
+recording; - is stdin or stdout (as CSV unless --to says otherwise).
 
 Examples:
 
@@ -103,6 +104,11 @@ def convert(
     read = io.read_answers if answers else io.read
     how = reading.arguments() | {"format": read_as, "progress": not outlet.json}
     rows = tell_reading(read(source, **how), quiet=outlet.json)
+    if str(target) == "-":
+        with TemporaryDirectory() as folder:
+            io.write(rows, Path(folder) / "stdout", write_as or "csv")
+            typer.echo((Path(folder) / "stdout").read_text(encoding="utf-8"), nl=False)
+        return
     lost = io.write(rows, target, write_as)
     if outlet.json:
         counts = {"n_rows": len(rows), "n_recordings": len(rows.recordings), "skipped": rows.skipped}

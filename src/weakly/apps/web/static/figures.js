@@ -124,19 +124,21 @@ export function figure(title, caption = "") {
 /** Events above, one row of labelled segments per way below; wrong time is marked under each row, lost events are hollow. `step`: {name, at} shows one row as it is after so many rounds. */
 export function timeline(node, { recording_length: total, events, rows }, step = null) {
   const width = Math.max(320, node.clientWidth || 800);
-  const left = width < 600 ? 96 : 150;
-  const right = 8, row = 40, bar = 20;
+  // On a phone names stand above their strips, elsewhere before them, with room for the longest.
+  const above = width < 600 ? 20 : 0, longest = Math.max(...rows.map((each) => each.name.length), 6);
+  const left = above ? 8 : Math.min(280, Math.max(150, 7.2 * longest + 12));
+  const right = 8, row = 40 + above, bar = 20;
   const height = 30 + (rows.length + 1) * row;
   const at = (time) => left + ((width - left - right) * time) / total;
   const parts = [];
   const title = (text, y) => parts.push(svg("text", { x: 0, y: y + 15 }, text));
   const block = (kind, [a, b], y, high, edge = "") => parts.push(svg("rect", { class: `${kind} ${edge}`, x: at(a).toFixed(2), y, width: Math.max(0.6, at(b) - at(a)).toFixed(2), height: high }));
   title("events", 4);
-  parts.push(svg("line", { class: "base", x1: left, x2: width - right, y1: 4 + bar, y2: 4 + bar }));
-  events.forEach((event) => block("event", event, 4, bar));
+  parts.push(svg("line", { class: "base", x1: left, x2: width - right, y1: 4 + above + bar, y2: 4 + above + bar }));
+  events.forEach((event) => block("event", event, 4 + above, bar));
   rows.forEach((each, k) => {
-    const y = 4 + (k + 1) * row;
-    title(each.name, y);
+    title(each.name, 4 + (k + 1) * row);
+    const y = 4 + above + (k + 1) * row;
     const round = step !== null && step.name === each.name ? each.rounds[step.at] : undefined;
     if (round) {
       each.rounds.slice(0, step.at).forEach((past) => past.segments.forEach((segment, i) => block(past.present[i] ? "present faint" : "absent faint", segment, y, bar, "edge")));
@@ -149,8 +151,8 @@ export function timeline(node, { recording_length: total, events, rows }, step =
   });
   const foot = height - 8;
   const tick = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => total / size <= width / 70) ?? total / 5;
-  for (let time = 0; time <= total * (1 + 1e-9); time += tick) parts.push(svg("text", { class: "tick", x: Math.min(at(time), width - 14), y: foot, "text-anchor": "middle" }, String(Number(time.toPrecision(4)))));
-  parts.push(svg("text", { class: "tick", x: 0, y: foot }, "time (s)"));
+  for (let time = 0; time <= total * (1 + 1e-9); time += tick) parts.push(svg("text", { class: "tick", x: Math.min(at(time), width - 14), y: foot, "text-anchor": "middle" }, `${Number(time.toPrecision(4))}${above ? " s" : ""}`));
+  if (!above) parts.push(svg("text", { class: "tick", x: 0, y: foot }, "time (s)"));
   node.setAttribute("viewBox", `0 0 ${width} ${height}`);
   node.setAttribute("height", height);
   node.replaceChildren(...parts);

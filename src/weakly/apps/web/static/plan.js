@@ -124,7 +124,7 @@ const METHODS = { fixed: ["plain segments", 0], bisection: ["halving", 1], windo
 const isPaper = (row) => row.note.includes("Theorem 2");
 
 /** Of these lengths, those far enough from the one before to carry a name on a log axis. */
-const apart = (lengths) => [...lengths].sort((a, b) => b - a).reduce((kept, each) => (kept.length && kept.at(-1) < 1.5 * each ? kept : [...kept, each]), []);
+const apart = (lengths, by) => [...lengths].sort((a, b) => b - a).reduce((kept, each) => (kept.length && kept.at(-1) < by * each ? kept : [...kept, each]), []);
 
 async function drawCurve(node, result, cursor) {
   const x = result.curve.map((row) => row.segment_length);
@@ -138,7 +138,7 @@ async function drawCurve(node, result, cursor) {
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
   if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top center", points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
-  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length)).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
+  await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length), node.clientWidth < 480 ? 2.5 : 1.5).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
 
 async function drawFrontier(node, result) {
