@@ -319,7 +319,7 @@ class Result(ABC):
         return {"": self.brief()}
 
     def report(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
-        """Write one HTML file that holds everything, and the command that made it; back comes its path."""
+        """The path of the HTML file that is written: everything in one file, with the command that made it."""
         return self.page().write(path, command=command)
 
     def _repr_html_(self) -> str:

@@ -63,11 +63,7 @@ def _one_line(message: object) -> str:
 
 
 def _number_wanted(message: str) -> str:
-    """The message of a wrong value, in our words where it wants a number.
-
-    >>> _number_wanted("Invalid value for '--votes': Input should be a valid integer, unable to parse string as it")
-    '--votes must be a whole number'
-    """
+    """The message of a wrong value, in our words where it wants a number: releases of typer say it differently."""
     wanted = re.match(r"Invalid value for '(--[\w-]+)'.*\bvalid (integer|number|float)", message)
     return f"{wanted[1]} must be a {'whole ' * (wanted[2] == 'integer')}number" if wanted else message
 

@@ -106,7 +106,7 @@ def _exposure(r: int, length: float, w: float, start: float, mode: int, n: int, 
 
 @kernel
 def _drop(bucket: Any, j: int, cover: float, w: float) -> float:
-    """One segment falls into bucket j; back comes the time that its best label gets right."""
+    """The time that the best label of a segment gets right, which falls into bucket j."""
     bucket[j, COUNT] += 1.0
     bucket[j, COVER] += cover
     return max(cover, w - cover)
@@ -114,7 +114,7 @@ def _drop(bucket: Any, j: int, cover: float, w: float) -> float:
 
 @kernel
 def _trim(cut: Any, j: int, cover: float, width: float, w: float) -> float:
-    """Put right what :func:`_drop` took as a whole segment; back comes what its best label gets right less."""
+    """The time that the best label gets right less where :func:`_drop` took a cut segment as a whole one."""
     if j < 0 or width == w:
         return 0.0
     cut[j, MISSING] += w - width

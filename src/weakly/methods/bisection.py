@@ -446,7 +446,7 @@ def _leaves(
     bounds: Any, e0: int, e1: int, length: float, leaf: float, nodes: int, need: Any, low: float, high: float,
     index: Any, met: Any, value: Any,
 ) -> int:  # fmt: skip
-    """Fill the leaves that meet an event, and the last one; back comes how many they are."""
+    """The number of leaves that are filled: those that meet an event, and the last one."""
     n = 0
     cover = np.zeros(index.shape[0])
     for e in range(e0, e1):

@@ -228,7 +228,7 @@ class RecordingModel:
         return self.part(step) if step > 1 else self
 
     def part(self, step: int) -> RecordingModel:
-        """Every so manieth recording with events: enough to tell which ways are worth a look on all of them."""
+        """A regular subsample of the recordings with events: enough to find the ways that deserve all of them."""
         ends = list(pairwise(self.first))
         kept = np.concatenate([np.arange(a, b, step) for a, b in ends])
         times = [np.full(-(-(b - a) // step), (b - a) / max(1, -(-(b - a) // step))) for a, b in ends]

@@ -236,7 +236,7 @@ def _cuts(a: float, b: float, w: float, bounds: Any, rows: Any, edges: Any) -> A
 
 @kernel
 def _cross(x: float, y: float, out: Any, n: int) -> int:
-    """Where on (0, 1) a line from x to y is zero, at place n of ``out``, if it is; back comes the next place."""
+    """The next free place of ``out``: the zero on (0, 1) of a line from x to y, if it has one, is written at n."""
     if x * y < 0.0:
         out[n] = x / (x - y)
         n += 1
