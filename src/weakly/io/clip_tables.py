@@ -48,9 +48,9 @@ def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
 
 def write_clips(answers: Answers, path: Path) -> list[str]:
     """Everything that the answers hold."""
-    columns, frame = everything_of(answers), answers.to_frame()
+    columns, frame = everything_of(answers, but="present"), answers.to_frame()
     said = ["yes" if v == 1 else "no" if v == 0 else "uncertain" for v in frame["present"].tolist()]
-    first = dict(zip((*_TIMES, "annotation"), map(columns.pop, ("recording", "onset", "offset", "present"))))
+    first = dict(zip(_TIMES, map(columns.pop, ("recording", "onset", "offset"))))
     first["annotation"] = said + [""] * (len(columns["label"]) - len(said))
     save(path, delimited([*first.values(), *columns.values()], delimiter=",", names=[*first, *columns]))
     other = [str(name) for name in frame.columns[8:] if frame[name].dtype.kind in "fiub"]

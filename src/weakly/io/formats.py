@@ -270,11 +270,11 @@ def columns_of(frame: pd.DataFrame, *names: str, silent: Sequence[str] = ()) -> 
     return [texts_of(frame, name) + more[name] for name in names]
 
 
-def everything_of(rows: Events | Answers) -> dict[str, list[str]]:
-    """All columns as texts, with a row for each recording without any, the lengths, and what was not annotated."""
+def everything_of(rows: Events | Answers, *, but: str = "") -> dict[str, list[str]]:
+    """All columns, but one, as texts; with a row for each silent recording, lengths, and what was not annotated."""
     frame, listing = rows.to_frame(), rows.recordings
     idle = list(listing.index[~listing["annotated"]])
-    names = [str(name) for name in frame.columns]
+    names = [str(name) for name in frame.columns if name != but]
     columns = dict(zip(names, columns_of(frame, *names, silent=[*rows.silent, *idle])))
     if listing["length"].notna().any():
         columns["recording_length"] = texts(listing["length"].reindex(columns["recording"]))

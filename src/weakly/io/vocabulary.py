@@ -328,7 +328,9 @@ def doubtful(labels: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def texts(values: Any) -> list[str]:
     """A column as texts: numbers as the shortest that read back as the same float64, empty what is missing."""
-    cells = values.tolist() if hasattr(values, "tolist") else list(values)
+    if isinstance(values, list):
+        return list(values)
+    cells: list[Any] = values.tolist()
     if set(map(type, cells)) <= {str}:
         return cells
     return ["" if value is None or value != value else str(value) for value in cells]
