@@ -2031,9 +2031,10 @@ class TestTogether:
             (one, proposed[k : k + 1]) for one, _ in campaign.values() for k in range(4)
         ])  # fmt: skip
         gains = {0.0: 1.0, 2.0: 3.0, 4.0: 1.5, 6.0: 2.0}  # by where a segment begins
-        monkeypatch.setattr(
-            Information, "gain", lambda self, one, asked, segment: gains[segment[0]] * (one.name == "night_0.wav")
-        )
+        monkeypatch.setattr(Information, "proposed", lambda self, one, asked, at, n: proposed[:0])
+        monkeypatch.setattr(Information, "gain", lambda self, one, asked, at, segments: np.array(
+            [gains[onset] * (one.name == "night_0.wav") for onset, _ in segments]
+        ))  # fmt: skip
         page = web(made)
         item = page.get("/api/1/ask").json()["items"][0]
         page.post("/api/1/tick", json={"present": {each["query"]: 0 for each in item["classes"]}, "id": "ticks-0001"})
