@@ -271,8 +271,9 @@ class ClassAnswers:
         together, (families, draws) by word. ``views``: who answered, and the belief in the scores."""
         fitted = {name for p in self._fitted for name in p.recordings}
         told = [not fitted.isdisjoint(p.recordings) for p in self.patterns]
-        middle = [[max(each, key=lambda node: node[2])] for each in nodes]  # strata are the widest in the middle
-        middle = [[(node, which, 1.0)] for ((node, which, _),) in middle]
+        tops = [max(each, key=lambda node: node[2])[0] for each in nodes]  # strata are the widest in the middle
+        middle = [[node for node in each if node[0] is top] for each, top in zip(nodes, tops)]  # with every belief
+        middle = [[(node, which, 1 / len(each)) for node, which, _ in each] for each in middle]
         jobs = (
             (p, self._base(self.step), views, nodes if of_all else middle, shares, self.label, draws, seed)
             for p, of_all, seed in zip(self.patterns, told, rng.spawn(len(self.patterns)))
