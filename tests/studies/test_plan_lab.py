@@ -16,7 +16,7 @@ import weakly as wk
 from weakly.base.results import percent
 from weakly.cli import app
 from weakly.methods import ByHand, Fixed, MethodOutcome, Nothing, Screening
-from weakly.methods.base import SimulatedAnnotator
+from weakly.methods.base import AnswerHistory, Recording, SimulatedAnnotator
 from weakly.methods.model import R
 from weakly.model.intervals import fixed_segments
 from weakly.model.lengths import Lengths
@@ -397,6 +397,29 @@ class TestFromPlanToWork:
             assert mine["query"].tolist() == theirs["query"].tolist()
             if each["method"] == "fixed":
                 assert len(mine) == 2 * np.ceil(30 / each["segment_length"] - 1e-9)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_the_commands_of_random_plans_make_the_segments_that_were_planned(self, seed, folder, monkeypatch):
+        """Typed as printed, whatever the lengths and methods: the first round is that of the row."""
+        rng = np.random.default_rng(seed)
+        monkeypatch.chdir(folder)
+        cost = wk.Cost(**({"per_hour": 1.0, "per_hour_marking": 60.0} if seed % 2 else {}))
+        made = wk.plan(
+            float(np.exp(rng.uniform(-1.5, 2))), presence_criterion=float(rng.uniform(0.1, 0.9)), recording_length=30.0,
+            n_events=float(rng.choice([0.5, 1, 3])), segment_length=float(rng.uniform(0.7, 30)), cost=cost,
+            **({} if seed % 3 else {"methods": "fixed,bisection,screening"}),
+        )  # fmt: skip
+        assert len(made.choices) >= 2
+        for each in made.choices:
+            out = folder / f"random{seed}{each.role}"
+            *words, last = shlex.split(each.command)
+            assert (words[:2], last) == (["weakly", "queries"], "tasks/")
+            done = CliRunner().invoke(app, [*words[1:], str(out)])
+            assert done.exit_code == 0, done.output
+            asked = pd.read_csv(out / "queries.csv")
+            expected = each.row.design.next(Recording("0.wav", 30.0), AnswerHistory())
+            for _, rows in asked.groupby("recording"):
+                assert rows[["onset", "offset"]].to_numpy() == pytest.approx(expected, abs=1e-6), each.command
 
     def test_in_python(self, folder):
         made = wk.plan(1.0, presence_criterion=0.5, recording_length=30, n_events=2)
