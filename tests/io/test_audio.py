@@ -105,7 +105,8 @@ def test_embeddings_with_their_times(tmp_path):
     np.savez(tmp_path / "a.npz", embeddings=values, start=[0.0, 3, 6, 9], end=[3.0, 6, 9, 12])
     table = pd.DataFrame(values, columns=["x", "y", "z"]).assign(time=[1.5, 4.5, 7.5, 10.5])
     table.to_parquet(tmp_path / "a.parquet")
-    pd.DataFrame({"time": [1.5, 4.5, 7.5, 10.5], "embedding": list(values)}).to_parquet(tmp_path / "b.parquet")
+    both = {"time": [1.5, 4.5, 7.5, 10.5], "end": [3.0, 6.0, 9.0, 12.0]}  # a time is not taken for a start
+    pd.DataFrame({**both, "embedding": list(values)}).to_parquet(tmp_path / "b.parquet")
     for features in (
         load_features(tmp_path / "a.npy", hop=3),
         load_features(tmp_path / "a.npz"),
