@@ -1,8 +1,10 @@
 """The rule by which a plan chooses, on rows whose numbers are made up."""
 
-from weakly.methods.fixed import Fixed
+import pytest
+
+from weakly.methods import ByHand, Everything, Fixed, Nothing
 from weakly.methods.problem import MethodOutcome
-from weakly.studies.plan.decision import choose
+from weakly.studies.plan.decision import choose, decide
 
 HOW = {"objective": "wrong_time", "wanted": (), "budget": None}
 
@@ -28,3 +30,14 @@ def test_of_ways_that_are_as_good_the_cheapest_is_chosen():
         row(3.0, found=0.95, wrong=2.0, cost=10.0),
     )
     assert choose([best, cheap, worse], **HOW).row is cheap
+
+
+@pytest.mark.parametrize(("cost", "chosen"), [(29.0, "by_hand"), (31.0, "fixed")])
+def test_a_better_verdict_is_worth_three_times_the_cost_of_the_cheapest(cost, chosen):
+    """Fair segments, and marks that are good: 20 s of events per recording."""
+    plain = row(2.0, found=0.95, wrong=8.0, cost=10.0)
+    marks = MethodOutcome(ByHand(), 0.99, 0.99, 0.99, 0.99, 0.99, 1.0, 10.0, 60.0, cost)
+    nothing = MethodOutcome(Nothing(), 0.5, 0.0, 0.5, 0.5, 0.8, 20.0, 0, 0, 0.0)
+    everything = MethodOutcome(Everything(), 0.5, 1.0, 0.2, 1.0, 0.2, 80.0, 0, 0, 0.0)
+    taken, _ = decide([plain, marks, nothing, everything], **HOW)
+    assert taken.row.method == chosen
