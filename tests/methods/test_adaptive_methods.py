@@ -1,5 +1,7 @@
 """Fixed, oracle, overlapping and change-point segments, simulated annotators, learning, scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.adaptive_study import real_recordings, study
@@ -12,6 +14,7 @@ from weakly.methods import (
     AnswerHistory,
     Bisection,
     Fixed,
+    Labels,
     Method,
     Oracle,
     Recording,
@@ -282,3 +285,18 @@ def test_windows_end_with_the_recording_and_only_present_ones_are_kept():
     present = np.arange(len(spans)) == 1
     found = windows.labels(recording, AnswerHistory(spans, present.astype(float)))
     assert found.noticed.tolist() == [[1.5, 4.5]]
+
+
+def test_event_recall_and_its_spread_are_those_of_the_windows_that_were_heard():
+    """No piece between two starts is as long as most of an event, so the pieces alone would find none."""
+    windows, rng = Windows(3.0, 1.5, 2), np.random.default_rng(3)
+    outcomes = []
+    for k in range(6):
+        starts = np.arange(1 + k % 3) * 8 + rng.uniform(0, 5)
+        recording = Recording(str(k), 30.0, events=np.column_stack((starts, starts + 2.6)))
+        outcomes.append(run(windows, recording, SimulatedAnnotator(0.9)))
+    heard = [replace(one, labels=Labels(one.labels.noticed, np.ones(len(one.labels.noticed)))) for one in outcomes]
+    own, expected = (score(each, presence_criterion=0.9) for each in (outcomes, heard))
+    assert 0 < own["event_recall"] < 1
+    for word in ("event_recall", "event_recall_se"):
+        assert own[word] == pytest.approx(expected[word], rel=1e-12)

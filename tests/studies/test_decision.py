@@ -41,3 +41,13 @@ def test_a_better_verdict_is_worth_three_times_the_cost_of_the_cheapest(cost, ch
     everything = MethodOutcome(Everything(), 0.5, 1.0, 0.2, 1.0, 0.2, 80.0, 0, 0, 0.0)
     taken, _ = decide([plain, marks, nothing, everything], **HOW)
     assert taken.row.method == chosen
+
+
+def test_labels_that_are_no_use_are_not_bought_in_part():
+    """A budget pays for no way, and no way is better than asking nobody, which costs nothing."""
+    useless = row(2.0, found=0.95, wrong=30.0, cost=100.0)
+    nothing = MethodOutcome(Nothing(), 0.5, 0.0, 0.5, 0.5, 0.8, 20.0, 0, 0, 0.0)
+    everything = MethodOutcome(Everything(), 0.5, 1.0, 0.2, 1.0, 0.2, 80.0, 0, 0, 0.0)
+    choice = choose([useless, nothing, everything], **{**HOW, "budget": 50.0})
+    assert (choice.row, choice.limit) == (nothing, "nothing")
+    assert choice.reachable
