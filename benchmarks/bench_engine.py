@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import weakly as wk
+from weakly.base import compiled
 from weakly.engine.scoring import score
 from weakly.engine.tally import MEAN, TP, Tally
 from weakly.model.answer_model import AnswerModels
@@ -23,6 +24,7 @@ from weakly.studies.simulate import World
 
 from .prototype import grid, random_phase
 
+compiled.PATIENCE = (0.0, 0.0)  # machine code from the first call on, whether or not it is kept
 CRITERIA = np.linspace(0.01, 0.99, 11)
 
 
