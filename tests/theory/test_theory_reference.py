@@ -171,7 +171,7 @@ def test_reference_optimum_of_votes(votes, length, value):
 
 def test_reference_optimum_of_random_annotators():
     uniform = Annotator(presence_criterion=stats.uniform())
-    assert th.optimal_segment_length(event_length=3, annotator=uniform) == pytest.approx(3, abs=1e-12)
+    assert th.optimal_segment_length(event_length=3, annotator=uniform) == pytest.approx(3, abs=1e-9)
     wide = Annotator.beta(2, 2)
     found = th.optimal_segment_length(event_length=1, annotator=wide)
     assert found == pytest.approx(0.9321, abs=6e-5)

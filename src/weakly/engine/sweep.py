@@ -103,7 +103,6 @@ def sweep(
         elif mode != INFINITE:
             cut0, cut1 = 0.0, length if mode == CIRCULAR else length - w
             low, high = cut0, cut1
-        full, full_cover, full_missing = 0.0, 0.0, 0.0  # where a whole event is inside: present for every criterion
         total, total_cover, total_missing, bound = 0.0, 0.0, 0.0, 0.0
         n, i, j, cover, s = x.shape[0], 0, 0, 0.0, np.inf
         if n > 0 and high > low:
@@ -168,61 +167,29 @@ def sweep(
                     total_cover += area
                     total_missing += lack
                     bound += step * best
-                    if h0 == h1:
-                        k = n_criteria if h0 == 1.0 else satisfied(h0, limits, table)
-                        if k == n_criteria:
-                            full += step
-                            full_cover += area
-                            full_missing += lack
+                    up = h1 > h0  # b at the bottom, t at the top
+                    hb, ht = (h0, h1) if up else (h1, h0)
+                    k0, k1 = satisfied(hb, limits, table), satisfied(ht, limits, table)
+                    if k0 < k1:
+                        ct, cb = (c1, c0) if up else (c0, c1)
+                        mt, mb = (w - v1, w - v0) if up else (w - v0, w - v1)
+                        rate, bend, lean = step / (ht - hb), (ct - cb) / step / 2, (mt - mb) / step / 2
+                        if rate > 32 * w:
+                            for k in range(k0, k1):
+                                y = min(max(rate * (ht - gammas[k]), 0.0), step)
+                                points[k, 0] += y
+                                points[k, 1] += y * (ct - bend * y)
+                                points[k, 2] += y * (mt - lean * y)
                         else:
-                            curves[k, 0] += step
-                            curves[k, 2] += area
-                            curves[k, 5] += lack
-                    else:
-                        up = h1 > h0  # b at the bottom, t at the top
-                        hb, ht = (h0, h1) if up else (h1, h0)
-                        k1 = satisfied(ht, limits, table)
-                        if k1 > 0:
-                            k0 = satisfied(hb, limits, table)
-                            ct, cb = (c1, c0) if up else (c0, c1)
-                            rate, bend = step / (ht - hb), (ct - cb) / step / 2
-                            if k0 == k1:
-                                curves[k0, 0] += step
-                                curves[k0, 2] += area
-                                curves[k0, 5] += lack
-                            elif rate > 32 * w:
-                                curves[k0, 0] += step
-                                curves[k0, 2] += area
-                                curves[k0, 5] += lack
-                                mt, mb = (w - v1, w - v0) if up else (w - v0, w - v1)
-                                for k in range(k0, k1):
-                                    y = min(max(rate * (ht - gammas[k]), 0.0), step)
-                                    points[k, 0] += y
-                                    points[k, 1] += y * (ct - bend * y)
-                                    points[k, 2] += y * (mt - (mt - mb) / step / 2 * y)
-                            else:
-                                z = rate * ht  # present over z - rate * g from the top
-                                p0, p1, p2 = z * (ct - bend * z), rate * (2 * bend * z - ct), -bend * rate * rate
-                                curves[k1, 0] += z
-                                curves[k1, 1] -= rate
-                                curves[k1, 2] += p0
-                                curves[k1, 3] += p1
-                                curves[k1, 4] += p2
-                                curves[k0, 0] += step - z
-                                curves[k0, 1] += rate
-                                curves[k0, 2] += area - p0
-                                curves[k0, 3] -= p1
-                                curves[k0, 4] -= p2
-                                if v0 != w or v1 != w:
-                                    mt, mb = (w - v1, w - v0) if up else (w - v0, w - v1)
-                                    bend = (mt - mb) / step / 2
-                                    p0, p1, p2 = z * (mt - bend * z), rate * (2 * bend * z - mt), -bend * rate * rate
-                                    curves[k1, 5] += p0
-                                    curves[k1, 6] += p1
-                                    curves[k1, 7] += p2
-                                    curves[k0, 5] += lack - p0
-                                    curves[k0, 6] -= p1
-                                    curves[k0, 7] -= p2
+                            z = rate * ht  # present over z - rate * g from the top
+                            p0, p1, p2 = z * (ct - bend * z), rate * (2 * bend * z - ct), -bend * rate * rate
+                            q0, q1, q2 = z * (mt - lean * z), rate * (2 * lean * z - mt), -lean * rate * rate
+                            for power, value in enumerate((z, -rate, p0, p1, p2, q0, q1, q2)):
+                                curves[k1, power] += value
+                                curves[k0, power] -= value
+                    curves[k0, 0] += step
+                    curves[k0, 2] += area
+                    curves[k0, 5] += lack
                     if u >= 1.0:
                         break
                     at, step = at + step, span - step
@@ -238,9 +205,6 @@ def sweep(
         base[r, col.BOUND_TIME] = (total - total_missing / w + bound / w) / 2
         base[r, col.N_MEETING] = np.nan
         _noticed(own, length, w, mode, criteria, noticed, raw[r])
-        curves[n_criteria, 0] += full
-        curves[n_criteria, 2] += full_cover
-        curves[n_criteria, 5] += full_missing
         for k in range(n_criteria - 1, -1, -1):
             y, above = gammas[k], curves[k + 1]
             present = above[0] + y * above[1] + points[k, 0]

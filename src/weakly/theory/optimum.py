@@ -115,35 +115,12 @@ def _search(lengths: Lengths, who: AnswerModel, objective: str, weighting: str) 
     jumps = _jumps(lengths, who)
     bottom, top = 1e-4 * low, 50 * high
     best, value = maximise(score, bottom, top, extra=jumps)
-    exact = _beyond_every_criterion(lengths, who, objective)
-    if exact is not None and float(score(np.array([exact]))[0]) >= value - 1e-12:
-        return exact
     edge = np.asarray(score(np.array([bottom, top])))
     if edge.max() >= value - 1e-12 * abs(value):
         better = "shorter" if edge[0] >= edge[1] else "longer"
         name = who.rule.name if who.rule is not None else "this annotator"
         raise InvalidInput(f"there is no optimal segment length for {name}: {better} segments are always better")
     return best
-
-
-def _beyond_every_criterion(lengths: Lengths, who: AnswerModel, objective: str) -> float | None:
-    r"""The optimum from two moments of the criteria, if it exceeds every criterion; else None.
-
-    Beyond the largest criterion the wrong time is :math:`\delta - 2\mu_1 + 2\mu_2/\delta`.
-    """
-    someone, values = who.annotator, lengths.values
-    if someone is None or someone.is_noisy or someone.votes is not None or values is None or values.size > 1:
-        return None
-    law = someone.presence_criterion
-    low, high = law.support()
-    if low < 0 or high > 1:
-        return None
-    first, second = float(law.moment(1)), float(law.moment(2))
-    slope = 1 + 2 * first
-    ratio = (2 * second + np.sqrt(4 * second**2 + 2 * second * slope)) / slope
-    if objective == "recording":
-        ratio = np.sqrt(2 * second)
-    return float(ratio * values[0]) if ratio >= high * (1 - 1e-12) else None
 
 
 def _jumps(lengths: Lengths, who: AnswerModel) -> Floats:
