@@ -1723,8 +1723,6 @@ def test_the_folder_alone_goes_on_as_it_was_told(recordings, tmp_path, capsys):
     session = opened(recordings, tmp_path / "c", annotators=["ana", "ben"]).session
     for item in session.ask("ana", most=3):
         session.tell("ana", query=item.query, present=1.0, id=item.query)
-    prices = session.store.setting("label") | {"per_query": None, "currency": "EUR"}  # as campaigns of before
-    session.store.setting("label", prices, anew=True)
     assert run(["label", folder, "--export"]) == 0
     held = json.loads((tmp_path / "c" / "labels" / "quality.json").read_text())
     assert held["goals"] == ["wrong_time <= 1 s per recording"]

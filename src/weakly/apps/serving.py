@@ -101,18 +101,14 @@ def static_parts(folder: Path, *names: str) -> dict[str, tuple[bytes, str]]:
 
 def add_parts(app: FastAPI, parts: dict[str, tuple[bytes, str]]) -> None:
     """Serve the parts of a page, which are read once, at the start: no request is ever turned into a path."""
-    import gzip
 
     def add(path: str, body: bytes, kind: str) -> None:
         tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-        packed = gzip.compress(body, 6) if len(body) < 1e6 else None
 
         async def part(request: Request) -> Response:
-            headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+            headers = {"ETag": tag, "Cache-Control": "no-cache"}
             if request.headers.get("if-none-match") == tag:
                 return Response(status_code=304, headers=headers)
-            if packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-                return Response(packed, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
             return Response(body, media_type=kind, headers=headers)
 
         app.add_api_route(path, part, methods=["GET"], include_in_schema=False)

@@ -59,7 +59,6 @@ _SETTINGS = (
     *("sample_rate", "features", "scores", "feature_hop"),
 )
 _PATHS = ("events", "samples")
-_GONE = ("per_second", "per_query", "currency")  # which campaigns of before remember
 PAGE = 30.0  # seconds that are marked at a time
 MOST_INSTRUCTIONS = 50_000
 
@@ -73,7 +72,7 @@ MOST_INSTRUCTIONS = 50_000
         "in_order mark minutes measure items events",
         "What is known": "event_length event_rate presence_criterion features scores feature_hop sample_rate",
         "Who answers": "annotator annotators votes instructions samples",
-        "When to stop, and prices": "target per_second per_query currency",
+        "When to stop": "target",
         "The campaign and its server": "out database export new_tokens withdraw host port browser names",
     },
 )
@@ -170,7 +169,6 @@ def label(
             kept |= {word: (path := getattr(told, word)) and str(path.resolve()) for word in _PATHS}
             made.session.store.setting("label", kept, anew=True)
         if export:
-            assert made.export is not None
             wrote(*made.export())
         else:
             serve(made, host=host, port=port, open_browser=browser, names=names, new_tokens=new_tokens)
@@ -186,7 +184,7 @@ def _remembered(context: typer.Context, folder: Path) -> dict[str, Any]:
     asked = {word: said[word] for word in _SETTINGS if word in said}
     campaign.check(asked | ({"label": _labels(said["name"])} if "name" in said else {}))
     held = campaign.store.setting("label", {}).items()
-    kept = {word: value for word, value in held if word not in said and word not in _GONE}
+    kept = {word: value for word, value in held if word not in said}
     for word, value in kept.items():
         if word not in _KEPT or not isinstance(value, (_KEPT[word], type(context.params[word]))):
             raise InvalidInput(

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...base.errors import InvalidInput
 from ...base.results import atomic_write, private_files
@@ -40,31 +39,23 @@ class Own:
         base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.local/state"
         name = hashlib.sha256(os.fsencode(self.campaign)).hexdigest()[:32]
         self.file = Path(os.path.expanduser(base)) / "weakly" / "campaigns" / f"{name}.json"
-        self._seen: Any = None
-        self._tokens: dict[str, str | None] = {}
-        self._places: list[str] = []
 
     @property
     def tokens(self) -> dict[str, str | None]:
         """The tokens by name, as the file has them now; None if one was withdrawn."""
-        self._look()
-        return self._tokens
+        return self._held()[0]
 
     @property
     def places(self) -> list[str]:
         """The folders and files of recordings that this user named."""
-        self._look()
-        return self._places
+        return self._held()[1]
 
-    def _look(self) -> None:
+    def _held(self) -> tuple[dict[str, str | None], list[str]]:
         try:
-            found = self.file.stat()
-            seen = found.st_mtime_ns, found.st_ino, found.st_size
-            if seen != self._seen:
-                held = json.loads(self.file.read_text(encoding="utf-8"))
-                self._tokens, self._places, self._seen = dict(held["tokens"]), list(held["places"]), seen
+            held = json.loads(self.file.read_text(encoding="utf-8"))
+            return dict(held["tokens"]), list(held["places"])
         except (FileNotFoundError, NotADirectoryError):
-            self._tokens, self._places, self._seen = {}, [], None
+            return {}, []
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InvalidInput(f"{self.file}: damaged ({error}); remove it, and new tokens are made") from error
 

@@ -113,12 +113,12 @@ def open_campaign(
         made = Labeling(
             session, known, folders, access, ", ".join(asked),
             live=QualityMonitor(known, learned=learned, **(live or {})),
+            export=lambda: export(made, campaign, events),
             sample_rate=(campaign.state.settings.get("signal") or {}).get("sample_rate"),
+            is_marking=method.name == ByHand.name, instructions=instructions,
+            samples=samples_of(samples, folders) if plays else [],
         )  # fmt: skip
-        made.is_marking = method.name == ByHand.name
-        made.instructions, made.samples = instructions, samples_of(samples, folders) if plays else []
         made.ending = Ending(session, made.live, known, lambda: _strong(made, campaign))
-        made.export = lambda: export(made, campaign, events)
         return made
 
 
@@ -183,9 +183,10 @@ def open_measurement(
         access = _access(Own(folder), campaign, given, annotators, team)
         asked = Measurement(found, length, label, access.annotators, n_items)
         session = LabelingSession(campaign.store, annotators=access.annotators, more=asked)
-        made = Labeling(session, found, media.Folders(given), access, label, QualityMonitor(found), measuring=n_items)
-        made.listen_for = label if recordings else NEUTRAL
-        made.export = lambda: _write_cards(made, folder)
+        made = Labeling(
+            session, found, media.Folders(given), access, label, QualityMonitor(found),
+            export=lambda: _write_cards(made, folder), measuring=n_items, listen_for=label if recordings else NEUTRAL,
+        )  # fmt: skip
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
             campaign.store.made[:0] = [*new, *given]
@@ -228,9 +229,8 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     Strong labels as DCASE, Raven, Audacity and CSV; with the law of event lengths, what :func:`weakly.infer` says.
     Known events are what the audit takes as the truth; without them it tells how far people agree.
     """
-    state = campaign.store.state()
-    now = Campaign(campaign.folder, campaign.store, state, campaign.own)
-    found, session = collect(state.queries, state.answers), labeling.session
+    now = replace(campaign, state=campaign.store.state())
+    found, session = collect(now.state.queries, now.state.answers), labeling.session
     frame = found.answers.to_frame()
     given = [
         (session.answer_of(who, query), session.items[query]) for who, query in zip(frame["annotator"], frame["query"])
@@ -259,8 +259,8 @@ def _strong(labeling: Labeling, campaign: Campaign) -> Events:
     """The events that the answers, or the marks, make by now."""
     if labeling.is_marking:
         return marked_events(labeling.session, labeling.recordings)
-    state = campaign.store.state()
-    return Campaign(campaign.folder, campaign.store, state, campaign.own).labels(collect(state.queries, state.answers))
+    now = replace(campaign, state=campaign.store.state())
+    return now.labels(collect(now.state.queries, now.state.answers))
 
 
 def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:

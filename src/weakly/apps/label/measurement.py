@@ -163,18 +163,19 @@ class AnnotatorProfile:
             chance = percent(self.laws[self.law]["probability"])
             rest = (f"{_noticed(name, self.laws[name])} ({percent(self.laws[name]['probability'])})" for name in others)
             said += f" ({chance} likely; these answers leave possible: {'; '.join(rest)})"
-        pace = "" if self.seconds_per_query is None else f"; you answer in {self.seconds_per_query:.1f} s"
-        work = "listening" if self.sense == "heard" else "looking"
-        coin = ""
+        words = [f"you notice an event once {said} is {self.sense}"]
+        if self.seconds_per_query is not None:
+            words.append(f"you answer in {self.seconds_per_query:.1f} s")
+        words.append(f"you say present {rates} you would notice in {percent(self.lapse_rate)} of the answers")
+        if self.n_repeats:
+            words.append(f"{self.n_alike} of {self.n_repeats} repeated segments answered alike")
+        if self.n_pictures:
+            words.append(f"the picture was shown for {counted(self.n_pictures, 'segment')}")
         if self.bayes_factor is not None:
             times = "over a million" if self.bayes_factor > 1e6 else f"{self.bayes_factor:,.0f}"
-            coin = f"; {times} times as likely as without {work}"
-        alike = "" if not self.n_repeats else f"; {self.n_alike} of {self.n_repeats} repeated segments answered alike"
-        seen = "" if not self.n_pictures else f"; the picture was shown for {counted(self.n_pictures, 'segment')}"
-        return (
-            f"you notice an event once {said} is {self.sense}{pace}; you say present {rates} you would notice in "
-            f"{percent(self.lapse_rate)} of the answers{alike}{seen}; your answers are{coin.removeprefix(';')}"
-        ).removesuffix("; your answers are")
+            work = "listening" if self.sense == "heard" else "looking"
+            words.append(f"your answers are {times} times as likely as without {work}")
+        return "; ".join(words)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as the file holds it."""
@@ -229,14 +230,14 @@ class Measurement:
                 for item, one in given if one is not None
             ]  # fmt: skip
             if len(answers) == len(mine) < self.n_items:
-                rows.append(self._next(annotator, answers, mine, [*session.items.values()], rows))
+                rows.append(self._next(annotator, answers, mine, len(session.items) + len(rows)))
         return rows
 
     def _next(
-        self, annotator: str, answers: list[tuple[float, float, float]], mine: list[Item], items: list[Item],
-        more: list[dict[str, Any]],
-    ) -> dict[str, Any]:  # fmt: skip
-        """The next item of this person: a catch trial, one of the earlier ones, or what tells most about them."""
+        self, annotator: str, answers: list[tuple[float, float, float]], mine: list[Item], number: int
+    ) -> dict[str, Any]:
+        """The next item of this person: a catch trial, one of the earlier ones, or what tells most about them; the
+        ``number``, which no item has, makes its query another one than those of the same segment."""
         count = len(mine)
         name = annotator.encode()
         rng, places = np.random.default_rng([18, count, *name]), np.random.default_rng([19, count // 10, *name])
@@ -250,11 +251,8 @@ class Measurement:
             posterior = posterior_of(answers, event_lengths(self.recordings)) if fixed is None else None
             found = self._segment(rng, fixed, posterior)
         recording, onset, offset, fraction = found
-        asked = [(item.recording, item.onset, item.offset) for item in items]
-        asked += [(row["recording"], row["onset"], row["offset"]) for row in more]
-        repeat = sum((r, round(a, 6), round(b, 6)) == (recording, onset, offset) for r, a, b in asked)
-        query, method = query_id(recording, onset, offset, self.label, repeat), f"measure {annotator}"
-        values = (query, recording, onset, offset, self.label, method, 1 + count, repeat, True, fraction,
+        query, method = query_id(recording, onset, offset, self.label, number), f"measure {annotator}"
+        values = (query, recording, onset, offset, self.label, method, 1 + count, number, True, fraction,
                   self.recordings[recording].length)  # fmt: skip
         return dict(zip(COLUMNS, values))
 
@@ -326,11 +324,10 @@ def posterior_of(answers: Sequence[Sequence[float]], lengths: Sequence[float] = 
 
 
 def card_of(
-    session: LabelingSession, annotator: str, label: str, recordings: Mapping[str, Recording] | None = None
+    session: LabelingSession, annotator: str, label: str, recordings: Mapping[str, Recording]
 ) -> AnnotatorProfile | str | None:
     """The card of one person from the items of known event fraction that they answered, or why there is none; None
     without such items. ``recordings`` with their events tell shares from seconds, and who was too early."""
-    recordings = recordings or {}
     answers, seconds, given, seen = [], [], [], sense(recordings.values())
     places: dict[tuple[str, float, float], list[float]] = {}
     n_early = 0

@@ -128,13 +128,13 @@ class Labeling:
     access: Access
     label: str
     live: QualityMonitor
+    export: Callable[[], list[Path]]
     sample_rate: float | None = None
     measuring: int | None = None  # how many items a measurement has
     is_marking: bool = False  # people mark where events are, and do not only answer
     listen_for: str = ""  # what a measurement asks to notice
     instructions: str = ""  # the owner's text, Markdown
     samples: Sequence[tuple[str, Path]] = ()  # sounds by class
-    export: Callable[[], list[Path]] | None = None
     ending: Ending | None = None
 
     def card(self, annotator: str) -> AnnotatorProfile | str | None:
@@ -326,7 +326,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
                 return {"kept": kept, "problem": str(error)}
 
         now = await in_line(take)
-        if labeling.measuring is not None and now.get("items") == [] and labeling.export is not None:
+        if labeling.measuring is not None and now.get("items") == []:
             try:
                 await asyncio.to_thread(labeling.export)  # the card is what the measurement was for
             except (WeaklyError, OSError) as error:
@@ -445,7 +445,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/live")
     def live(who: Anybody) -> dict[str, Any]:
         """What is measured so far: your card, if items of known events were among the segments; the labels; targets."""
-        session.refresh(if_stale=True)
+        session.refresh()
         found = None if who.annotator is None else labeling.card(who.annotator)
         card = found.to_dict() if isinstance(found, AnnotatorProfile) else None
         refused = found if isinstance(found, str) else None
@@ -456,7 +456,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.get(f"{API}/team")
     def team(who: Annotated[Person, Depends(owner)]) -> dict[str, Any]:
         """How the team goes on: answers and pace of each, how far they agree, who is odd. For the owner."""
-        session.refresh(if_stale=True)
+        session.refresh()
         held = {name: labeling.access.token(name) is not None for name in labeling.access.annotators}
         state = {
             name: "withdrawn" if not held[name] else "paused" if name in session.paused else "working" for name in held
@@ -479,8 +479,6 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.post(f"{API}/export")
     async def export(who: Annotated[Person, Depends(owner)]) -> JSONResponse:
         """Write labels, answers, the cards and what they say into the campaign's folder. For the owner."""
-        if labeling.export is None:
-            raise HTTPException(404, "there is nothing to write here")
         written = await asyncio.to_thread(labeling.export)
         return JSONResponse({"folder": str(written[0].parent), "files": [path.name for path in written]})
 

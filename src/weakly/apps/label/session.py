@@ -203,7 +203,8 @@ class LabelingSession:
         Together, each item stands for all of its segment.
         """
         with self._lock:
-            self.refresh(if_stale=not refresh)
+            if refresh or self._is_stale:
+                self.refresh()
             waiting = iter(self._open(annotator))
             if not self.together:
                 return list(islice(waiting, most))
@@ -229,10 +230,10 @@ class LabelingSession:
             still = self._open(annotator)
             return [*still.own.values(), *(one for one in still.again.values() if self._mine(annotator, one))]
 
-    def refresh(self, *, if_stale: bool = False) -> None:
-        """See what other processes have told; ``if_stale``: only after trouble, when the copy may hold too much."""
+    def refresh(self) -> None:
+        """See what other processes have told."""
         with self._lock:
-            changed = self._refresh() if self._is_stale or not if_stale else set()
+            changed = self._refresh()
             if changed and self.more is not None:
                 with self._changing() as connection:
                     self._extend(connection, changed)
@@ -243,7 +244,7 @@ class LabelingSession:
 
     def offer(
         self, annotator: str, *, query: str, present: float, id: str, seconds: float = np.nan,
-        answered: str = "", acts: Sequence[tuple[str, str]] = (), replaces: bool = False,
+        acts: Sequence[tuple[str, str]] = (), replaces: bool = False,
     ) -> PendingAnswer:  # fmt: skip
         """The first half of :meth:`tell`: the answer waits, and whoever comes first takes all that wait.
 
@@ -251,7 +252,7 @@ class LabelingSession:
         ``acts``: (kind, detail) of what was done besides. Answers that wait at the same time go into one transaction.
         """
         name = f"{annotator}:{id}"
-        answer = Answer(query, present, annotator, seconds, answered or _now(), "label", name)
+        answer = Answer(query, present, annotator, seconds, _now(), "label", name)
         self._waiting.append(told := PendingAnswer(answer, acts, replaces))
         return told
 
@@ -296,7 +297,7 @@ class LabelingSession:
                     for k, (kind, detail) in enumerate(one.acts):
                         self._act(connection, f"{one.answer.id}:{k}", (one.answer.query, one.answer.annotator), kind,
                                   detail)  # fmt: skip
-                self._extend(connection, self._refresh(connection, ("answers", "actions")))
+                self._extend(connection, self._refresh(connection))
                 if not new.keys() <= self._cache.answers.keys():
                     raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
                 for one in told:  # what is said to be kept was read back from the store
@@ -329,11 +330,11 @@ class LabelingSession:
 
     def remark(self, annotator: str, *, query: str, kind: str, id: str, note: str = "") -> None:
         """Keep what this person did with a query (a note, or that it comes "later"), or (no query) with a recording."""
-        name, note = f"{annotator}:{id}", note[:MOST_NOTE]
+        name = f"{annotator}:{id}"
         with self._changing() as connection:
             if query and query not in self._cache.items:
                 raise InvalidInput(f"query: there is no query {query!r} in this campaign")
-            if not self._was_done(name, kind=kind, query=query, detail=note):
+            if not self._was_done(name, kind=kind, query=query, detail=note[:MOST_NOTE]):
                 self._act(connection, name, (query, annotator), kind, note)
                 self._refresh(connection)
 
@@ -344,9 +345,7 @@ class LabelingSession:
 
     def pause(self, annotator: str, is_paused: bool) -> None:
         """Whether this person is asked for now; others do what they leave."""
-        with self._changing() as connection:
-            self._act(connection, f"pause:{secrets.token_hex(8)}", ("", annotator), "pause", str(is_paused))
-            self._refresh(connection)
+        self.remark(annotator, query="", kind="pause", id=secrets.token_hex(8), note=str(is_paused))
 
     def _was_done(self, name: str, **what: str) -> bool:
         """Whether this was done before, under this name."""
@@ -369,25 +368,25 @@ class LabelingSession:
                 self._is_stale = True
                 raise
 
-    def _refresh(self, connection: Any = None, tables: Sequence[str] = ("queries", "answers", "actions")) -> set[str]:
-        """Take in what is new in these tables of the store; the queries whose answers have changed."""
+    def _refresh(self, connection: Any = None) -> set[str]:
+        """Take in what is new in the store; the queries whose answers have changed."""
         is_anew = self._is_stale
         kept = _Cache() if is_anew else self._cache
-        news = self.store.news({name: kept.seen[name] for name in (kept.seen if is_anew else tables)}, connection)
+        news = self.store.news(kept.seen, connection)
         if is_anew:
             self._cache, self._is_stale = kept, False
             self._found.clear()
-        for row in news.get("queries", ()):
+        for row in news["queries"]:
             kept.items[row.query] = item = Item(
                 row.number, row.query, row.recording, row.onset, row.offset, row.label, bool(row.calibration),
                 row.event_fraction, row.method,
             )  # fmt: skip
             kept.by_place.setdefault(item.place, []).append(item)
-        for row in news.get("answers", ()):
+        for row in news["answers"]:
             kept.answers[row.answer] = answer = Answer.of(row)
             kept.by_query.setdefault(row.query, []).append(row.answer)
             kept.by_person.setdefault(answer.annotator, []).append(answer)
-        for row in news.get("actions", ()):
+        for row in news["actions"]:
             kept.actions[row.action] = row
             if row.kind == "undo":
                 kept.undone[row.detail] = row.number
@@ -403,15 +402,15 @@ class LabelingSession:
                         kept.marks.setdefault(name, []).append((first, second))
                     else:
                         kept.reviewed[name] = first, second
-        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news.get(table, ()))
+        changed = dict.fromkeys(row.query for table in ("answers", "actions") for row in news[table])
         for table, rows in news.items():
             if rows:
                 kept.seen[table] = rows[-1].number
         for query in changed:
             names = [name for name in kept.by_query.get(query, ()) if name not in kept.undone]
             kept.given[query] = {kept.answers[name].annotator: name for name in names}
-        is_reordered = any(row.kind in ("undo", "later") for row in news.get("actions", ()))
-        if news.get("queries") or is_reordered or self.more is not None:
+        is_reordered = any(row.kind in ("undo", "later") for row in news["actions"])
+        if news["queries"] or is_reordered or self.more is not None:
             self._found.clear()
         for person, still in self._found.items():
             for query in changed:
