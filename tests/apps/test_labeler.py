@@ -448,8 +448,6 @@ class TestTeam:
         made = opened(recordings, tmp_path / "c", team=True)
         assert set(made.access.links("http://h/")) == {"ana", "owner"}
         assert web(made, None).get("/api/1/ask").status_code == 401
-        with pytest.raises(InvalidInput, match="told apart by their tokens"):
-            opened(recordings, tmp_path / "c", annotators=["ana", "ben"], team=False)
 
     @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
     def test_names_are_refused(self, recordings, tmp_path, names):
@@ -726,7 +724,9 @@ class TestMedia:
         rate, tone = 16000, 3000.0
         t = np.arange(3 * rate) / rate
         samples = np.where((t > 1) & (t < 2), np.sin(2 * np.pi * tone * t), 0).astype(np.float32)
-        levels = pixels(media.spectrogram(media.decibels(samples, rate)))
+        drawn = media.decibels(samples, rate)
+        loudest = float(drawn.max())
+        levels = pixels(media.spectrogram(drawn, media.Scale(loudest - 55, loudest, 1.0)))
         height, width = levels.shape
         row, column = np.unravel_index(levels.argmax(), levels.shape)
         assert (height - row) / height * rate / 2 == pytest.approx(tone, abs=80)
@@ -737,7 +737,9 @@ class TestMedia:
 
     @given(st.integers(0, 40000), st.sampled_from([250.0, 8000.0, 44100.0, 384000.0]))
     def test_every_length_makes_a_picture(self, count, rate):
-        levels = pixels(media.spectrogram(media.decibels(np.zeros(count, dtype=np.float32), rate)))
+        levels = pixels(
+            media.spectrogram(media.decibels(np.zeros(count, dtype=np.float32), rate), media.Scale(-60.0, 0.0, 1.0))
+        )
         assert 1 <= levels.shape[0] <= media.HEIGHT
         assert 1 <= levels.shape[1] <= media.WIDTH
 

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,11 +74,6 @@ class Own:
                 f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of "
                 "yours"
             ) from error
-
-    def forget(self) -> None:
-        """As if there had been no campaign in this folder before."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            self.file.unlink()
 
     def withdraw(self, name: str) -> None:
         """This name's link lets nobody in any more; a server that runs knows at once."""

@@ -3,6 +3,7 @@ asked again, unseen, which tell how often somebody slips."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -203,22 +204,24 @@ class BeliefSummary:
     def __init__(self, following: AdaptiveFollowUp, method: Information) -> None:
         self._following, self._method = following, method
         self._parts: dict[tuple[str, str, float], _StretchBelief] = {}
+        self._lock = threading.Lock()  # one works it out, the others wait for it
 
     def _look(self, session: LabelingSession) -> dict[tuple[str, str, float], _StretchBelief]:
         """The stretches that something was asked of, by label, recording and start."""
         found = {}
-        for label in dict.fromkeys(item.label for item in session.items.values()):
-            campaign = self._following.campaign(session, label)
-            method = self._method.among(campaign)
-            for name, (recording, asked) in campaign.items():
-                for part in method.stretches(recording, asked) if len(asked) else ():
-                    place, mine = (label, name, part.start), part.asked(asked)
-                    held = self._parts.get(place)
-                    if held is not None and _mark(held.asked) == _mark(mine):
-                        found[place] = held
-                    elif len(mine):
-                        found[place] = _stretch_belief(method, recording, asked, part)
-        self._parts = found
+        with self._lock:
+            for label in dict.fromkeys(item.label for item in session.items.values()):
+                campaign = self._following.campaign(session, label)
+                method = self._method.among(campaign)
+                for name, (recording, asked) in campaign.items():
+                    for part in method.stretches(recording, asked) if len(asked) else ():
+                        place, mine = (label, name, part.start), part.asked(asked)
+                        held = self._parts.get(place)
+                        if held is not None and _mark(held.asked) == _mark(mine):
+                            found[place] = held
+                        elif len(mine):
+                            found[place] = _stretch_belief(method, recording, asked, part)
+            self._parts = found
         return found
 
     def labels(self, session: LabelingSession) -> dict[str, float] | None:

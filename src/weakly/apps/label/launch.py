@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from ...studies.queries.campaign import Campaign
 from ...studies.queries.exchange import collect
 from ...studies.queries.query_set import COLUMNS, Queries, queries, recordings_of, with_events
 from ...studies.queries.store import NAME
-from ..serving import is_loopback
+from ..serving import is_loopback, listen
 from . import media
 from .access import OWNER, Access, Own
 from .ending import Ending, marked_events, pilot_of
@@ -50,7 +51,7 @@ def open_campaign(
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    team: bool | None = None,
+    team: bool = False,
     votes: int = 1,
     database: str | None = None,
     events: Events | None = None,
@@ -68,7 +69,7 @@ def open_campaign(
 
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
-    owner has another link than the annotators; left out, if there are several. ``live`` are the options of
+    owner has another link than one annotator, as always where there are several. ``live`` are the options of
     :class:`.live.QualityMonitor`. ``together``: all classes of a segment at once. ``repeats``: the share of segments
     that are asked again, unseen. ``plays``: whether the recordings are needed. ``instructions`` (Markdown) and the
     sounds of the folder ``samples`` stand beside every question; ``places`` are further folders that may be read. What
@@ -155,7 +156,7 @@ def open_measurement(
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    team: bool | None = None,
+    team: bool = False,
     database: str | None = None,
     events: Events | None = None,
     segment_length: float | None = None,
@@ -195,31 +196,23 @@ def open_measurement(
     return made
 
 
-def _access(
-    own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool | None
-) -> Access:
+def _access(own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool) -> Access:
     """Who is let in: one person, or a team and its owner. A campaign that was made just now has new tokens."""
-    names = _names(annotators)
-    if team is False and len(names) > 1:
-        raise InvalidInput(f"{len(names)} annotators can only be told apart by their tokens")
-    access = Access(own, names, team=len(names) > 1 if team is None else team)
-    if campaign.store.is_new:
-        own.forget()
-    if not own.file.exists():
-        campaign.store.made.insert(0, own.file)
-    access.renew(places=[str(path.resolve()) for path in places])
-    return access
-
-
-def _names(given: Sequence[str]) -> list[str]:
-    names = [name.strip() for name in given]
+    names = [name.strip() for name in annotators]
     wrong = [name for name in names if not re.fullmatch(r"[\w .@+-]{1,80}", name) or name == OWNER]
     if wrong or len(set(names)) < len(names) or not names:
         raise InvalidInput(
             f"annotators must have different names of letters, digits, spaces and .@+-_, none of them {OWNER!r}; "
-            f"got {', '.join(given)!r}"
+            f"got {', '.join(annotators)!r}"
         )
-    return names
+    access = Access(own, names, team=team or len(names) > 1)
+    if campaign.store.is_new:  # its folder may have held another one
+        with suppress(FileNotFoundError, NotADirectoryError):
+            own.file.unlink()
+    if not own.file.exists():
+        campaign.store.made.insert(0, own.file)
+    access.renew(places=[str(path.resolve()) for path in places])
+    return access
 
 
 @private_files()
@@ -327,8 +320,6 @@ def serve(
     new_tokens: bool = False,
 ) -> None:
     """Serve the page until it is interrupted; on another host than this machine only to a team."""
-    from ..serving import listen
-
     access, store = labeling.access, labeling.session.store
     if not is_loopback(host) and not access.is_team:
         raise InvalidInput(

@@ -86,8 +86,22 @@ class QualityMonitor:
 
     def inference(self, session: LabelingSession) -> Inference | None:
         """What :func:`weakly.infer` makes of the answers; None while none of them is sure, or without a law."""
+        from ...studies.infer.estimation import infer
+
         given = answers_of(session)
-        return self.once("", given, lambda: self._infer(given, self.annotators(session)))
+        if self.lengths is None or not given["present"].notna().any():
+            return None
+
+        def work() -> Inference:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AssumptionWarning)
+                return infer(
+                    Answers.from_frame(given.drop(columns="answer")), event_length=self.lengths,
+                    annotator=self.annotators(session), event_rate=self.event_rate, draws=20, rng=0, bouts=False,
+                    recording_length={name: one.length for name, one in self.recordings.items()},
+                )  # fmt: skip
+
+        return self.once("", given, work)
 
     def once(self, of: str, given: pd.DataFrame, work: Callable[[], T]) -> T:
         """What the work makes of these answers (of one person, or of all), done anew when they have changed."""
@@ -97,11 +111,6 @@ class QualityMonitor:
                 self._kept[of] = mark, work()
             found: T = self._kept[of][1]
             return found
-
-    @property
-    def sense(self) -> str:
-        """What people do with these recordings."""
-        return sense(self.recordings.values())
 
     def annotators(self, session: LabelingSession) -> dict[str, Annotator]:
         """Who answers, by name: guesses and lapses as they are known, else rare."""
@@ -115,30 +124,15 @@ class QualityMonitor:
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
         """The likely events with how sure they are, and P(an event is under way) over time; None without a law."""
         if self.learned is not None:
-            with self._lock:
-                return self.learned.known(session)
+            return self.learned.known(session)
         found = self.inference(session)
         return None if found is None else (found.events(), found.active)
-
-    def _infer(self, given: pd.DataFrame, annotator: dict[str, Annotator]) -> Inference | None:
-        from ...studies.infer.estimation import infer
-
-        if self.lengths is None or not given["present"].notna().any():
-            return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)
-            return infer(
-                Answers.from_frame(given.drop(columns="answer")), event_length=self.lengths, annotator=annotator,
-                event_rate=self.event_rate, draws=20, rng=0, bouts=False,
-                recording_length={name: one.length for name, one in self.recordings.items()},
-            )  # fmt: skip
 
     def criterion(self, session: LabelingSession) -> dict[str, Any] | None:
         """The criterion of one person, from their answers alone, where the method learns it: mean and 95 % interval."""
         if self.learned is None or len(session.people) != 1:  # it cannot tell one person from another
             return None
-        with self._lock:
-            return self.learned.hears(session)
+        return self.learned.hears(session)
 
     def labels(self, session: LabelingSession) -> dict[str, Any] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
@@ -147,8 +141,7 @@ class QualityMonitor:
         event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
         if self.learned is not None:
-            with self._lock:
-                known = self.learned.labels(session)
+            known = self.learned.labels(session)
             return None if known is None else known | self._told(session, known)
         found = self.inference(session)
         if found is None:
@@ -186,10 +179,7 @@ class QualityMonitor:
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
-        if self.learned is None:
-            return None
-        with self._lock:
-            labels = self.learned.labels(session)
+        labels = None if self.learned is None else self.learned.labels(session)
         return None if labels is None else labels["answers_left"]
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
@@ -197,7 +187,7 @@ class QualityMonitor:
         given = [(one, session.items[one.query]) for one in session.all_answers() if one.query in session.items]
         listened = sum(session.reviewed_seconds(one, item) for one, item in given)
         return {
-            "n_queries": len(given), "listened": listened, "sense": self.sense,
+            "n_queries": len(given), "listened": listened, "sense": sense(self.recordings.values()),
             "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60,
         }  # fmt: skip
 
@@ -264,8 +254,10 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
         said.append(f"{words[0].upper()}{words[1:]}, from {card['n_items']} segments whose events are known.")
     alone, labels, spent = state["criterion"], state["labels"], state["spent"]
     if alone is not None:
-        is_wide = alone["presence_criterion_high"] - alone["presence_criterion_low"] > 0.5
-        rest = "; more answers will tell" if is_wide else f", {_law(alone)}"
+        rest = "; more answers will tell"
+        if alone["presence_criterion_high"] - alone["presence_criterion_low"] <= 0.5:
+            spread, guess, lapse = (percent(alone[word]) for word in NUMBERS[1:])
+            rest = f", give or take {spread} from event to event; guesses {guess}, lapses {lapse}"
         share = "{} ({} to {})".format(*(percent(alone[f"presence_criterion{end}"]) for end in ("", "_low", "_high")))
         words = f"From {alone['n_items']} answers alone you notice an event once {share} of it is"
         said.append(f"{words} {spent['sense']}{rest}.")
@@ -313,12 +305,6 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if state["may_stop"]:
         said.append("You may stop now.")
     return said
-
-
-def _law(found: dict[str, Any]) -> str:
-    """How the criterion differs from event to event, and both slips."""
-    guess, lapse = (f"{percent(found[f'{name}_rate'])}" for name in ("guess", "lapse"))
-    return f"give or take {percent(found['spread'])} from event to event; guesses {guess}, lapses {lapse}"
 
 
 def progress(session: LabelingSession, annotator: str, *, ahead: float | None = None) -> dict[str, Any]:

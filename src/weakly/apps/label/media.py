@@ -23,7 +23,6 @@ from ...base.errors import InvalidInput, optional
 from ...io.signals import SIGNALS, VIDEOS, audible_clip, channels, header, read_clip
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
-FLOOR = 60.0  # dB below the loudest that are still seen, where nothing is known of the recording
 BELOW, ABOVE = 5.0, 35.0  # dB around a recording's noise that are seen at least: noise alone is dark
 LOOKS = 24  # stretches of a second from which a recording's level is told
 LEAST_RATE = 8000  # samples per second that every browser plays
@@ -95,7 +94,7 @@ def scale_of(path: Path) -> Scale:
         levels.append(decibels(samples.mean(axis=1), rate).ravel())
         peak = max(peak, float(np.quantile(np.abs(samples), 0.999))) if samples.size else peak
     if not levels:
-        return Scale(-FLOOR, 0.0, 1.0)
+        return Scale(-60.0, 0.0, 1.0)  # nothing of it can be read
     noise, loudest = np.quantile(np.concatenate(levels), (0.5, 0.9995)).tolist()
     return Scale(noise, loudest, peak)
 
@@ -149,16 +148,13 @@ def picture(
     return spectrogram(levels, scale_of(path), **how), "image/png"
 
 
-def spectrogram(
-    levels: NDArray[np.float32], scale: Scale | None = None, *, shift: float = 0.0, span: float = 0.0
-) -> bytes:
+def spectrogram(levels: NDArray[np.float32], scale: Scale, *, shift: float = 0.0, span: float = 0.0) -> bytes:
     """The levels of a spectrogram's pixels as a PNG file: time to the right, frequencies upwards.
 
     The darkest colour is a little below the recording's noise (``shift`` dB further up), the brightest ``span`` dB
     above it (0: as loud as the recording becomes).
     """
-    low = float(levels.max()) - FLOOR if scale is None else scale.noise - BELOW
-    high = low + FLOOR if scale is None else max(scale.loudest, scale.noise + ABOVE)
+    low, high = scale.noise - BELOW, max(scale.loudest, scale.noise + ABOVE)
     grey = np.clip((levels - low - shift) * (255 / (span or high - low)), 0, 255).astype(np.uint8)
     return png(np.ascontiguousarray(grey.T[::-1]))
 

@@ -274,35 +274,30 @@ class LabelingSession:
         """Take answers in one transaction; what was wrong with one of them is told to its sender alone."""
         try:
             with self._changing() as connection:
-                new: dict[str, PendingAnswer] = {}
-                places = set()
+                changed: set[str] = set()
                 for one in told:
                     answer, place = one.answer, (one.answer.query, one.answer.annotator)
-                    before = new[answer.id].answer if answer.id in new else self._cache.answers.get(answer.id)
+                    before, earlier = self._cache.answers.get(answer.id), self.answer_of(place[1], place[0])
                     if answer.query not in self._cache.items:
                         one.error = InvalidInput(f"query: there is no query {answer.query!r} in this campaign")
                     elif before is not None and not (
                         before.query == answer.query and same(before.present, answer.present)
                     ):
                         one.error = _taken(answer.id)
-                    elif before is None and place not in places:
-                        earlier = self.answer_of(place[1], place[0])
-                        if earlier is None or one.replaces:
-                            new[answer.id] = one
-                            places.add(place)
-                        if earlier is not None and one.replaces:
+                    elif before is None and (earlier is None or one.replaces):
+                        if earlier is not None:
                             self._act(connection, f"{answer.id}:undo", place, "undo", earlier.id)
-                self.store.tell([one.answer for one in new.values()], connection)
-                for one in new.values():
-                    for k, (kind, detail) in enumerate(one.acts):
-                        self._act(connection, f"{one.answer.id}:{k}", (one.answer.query, one.answer.annotator), kind,
-                                  detail)  # fmt: skip
-                self._extend(connection, self._refresh(connection))
-                if not new.keys() <= self._cache.answers.keys():
-                    raise StoreTrouble(f"{self.store.name}: holds less than before; was another one put in its place?")
-                for one in told:  # what is said to be kept was read back from the store
-                    given = self.answer_of(one.answer.annotator, one.answer.query)
-                    one.is_kept = given is not None and given.id == one.answer.id
+                        self.store.tell([answer], connection)
+                        for k, (kind, detail) in enumerate(one.acts):
+                            self._act(connection, f"{answer.id}:{k}", place, kind, detail)
+                        changed |= self._refresh(connection)
+                        if answer.id not in self._cache.answers:
+                            raise StoreTrouble(
+                                f"{self.store.name}: holds less than before; was another one put in its place?"
+                            )
+                    given = self.answer_of(place[1], place[0])  # as it was read back from the store
+                    one.is_kept = given is not None and given.id == answer.id
+                self._extend(connection, changed)
         except Exception as error:
             if len(told) > 1 and not isinstance(error, StoreTrouble):
                 for one in told:
