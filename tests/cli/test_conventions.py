@@ -35,6 +35,41 @@ def test_the_project_file_sets_what_the_command_line_does_not(capfd, tmp_path, m
 
 
 @pytest.mark.parametrize(
+    ("arguments", "key", "words"),
+    [
+        ("plan --event-length 1", "per-hour", "--per-hour must be a"),
+        ("simulate --event-length 1 --events 1 --recording-length 9", "seed", "--seed must be a"),
+        ("audit --strong a.tsv --weak b.csv", "sample", "--sample must be a"),
+        ("queries recordings", "start_length", "--start-length must be a"),
+        ("label recordings", "minutes", "--minutes must be a"),
+        ("answers answers.csv", "queries", "many: no such file"),
+        ("infer a.csv", "event-rate", "--event-rate must be a"),
+        ("convert a.tsv b.tsv", "sample", "--sample must be a"),
+        ("check a.tsv", "point-length", "--point-length must be a"),
+        ("reproduce", "workers", "--workers must be a"),
+        ("serve", "port", "--port must be a"),
+    ],
+)
+def test_every_command_reads_the_project_file(capfd, tmp_path, monkeypatch, arguments, key, words):
+    """A value that cannot be is refused as that of the option, for all commands and in the table of one."""
+    monkeypatch.chdir(tmp_path)
+    for table in ("", f"[{arguments.split()[0]}]\n"):
+        (tmp_path / "weakly.toml").write_text(f"{table}{key} = 'many'\n")
+        code, _, err = run(capfd, *arguments.split())
+        assert (code, words in err) == (2, True), err
+
+
+def test_the_project_file_knows_options_as_they_are_typed(capfd, tmp_path, monkeypatch):
+    """Also those that the code calls otherwise: the class of label, the formats of convert."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weakly.toml").write_text('label = "owl"\n[convert]\nto = "rttm"\n')
+    code, out, err = run(capfd, "convert", PILOT, "-", "--label", "song")
+    assert (code, {line.split()[0] for line in out.splitlines()}) == (0, {"SPEAKER"})
+    assert "weakly.toml sets label, to" in err
+    assert "weakly.toml sets label" in run(capfd, "label", "recordings")[2]
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("per_huor = 3", "'per_huor' is no option that a project can set; did you mean 'per_hour'?"),
@@ -59,6 +94,11 @@ def test_stdin_and_quiet(capfd, monkeypatch):
     code, out, err = run(capfd, "evaluate", "-", *EVALUATE[2:], "--presence-criterion", "0.5", "-q")
     assert (code, err) == (0, "")
     assert json.loads(out)["rows"] == json.loads(expected)["rows"]
+    assert run(capfd, "-q", *EVALUATE, "--presence-criterion", "0.5") == (0, expected, "")  # before the command, too
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"no table of events")))
+    code, _, err = run(capfd, "check", "-", "--strict")
+    assert "stdin" in err + _
+    assert "/" not in err + _
 
 
 def test_convert_writes_to_stdout(capfd, monkeypatch):

@@ -318,11 +318,15 @@ def _numba() -> Any:
         raise InvalidInput(f"numba does not start: {error} The environment has {words}") from error
 
     timers: list[threading.Timer] = []  # of a kernel, and of those that are compiled for it
+    notes = ["weakly: compiling for this machine, which takes seconds; later runs find it done"]  # until they are said
+
+    def announce() -> None:
+        if notes:
+            print(notes.pop(), file=sys.stderr)
 
     class Announced(event.Listener):
         def on_start(self, event: Any) -> None:
-            words = "weakly: compiling for this machine, which takes seconds; later runs find it done"
-            timers.append(threading.Timer(ANNOUNCED, print, [words], {"file": sys.stderr}))
+            timers.append(threading.Timer(ANNOUNCED, announce))
             timers[-1].daemon = True
             if len(timers) == 1 and event.data["dispatcher"].py_func.__module__.startswith("weakly."):
                 timers[0].start()

@@ -58,6 +58,12 @@ class Column:
         self.name = name
         self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
         self.places = _places(name, [each / self.scale for each in numbers])
+        ends = [(row.get(f"{name}_low"), row.get(f"{name}_high")) for row in rows]
+        widths = [
+            (high - low) / self.scale for low, high in ends if low is not None and high is not None and low < high
+        ]
+        if self.places is not None and widths and min(widths) < math.inf:  # two digits of the narrowest interval
+            self.places = min(self.places, max(0, 1 - math.floor(math.log10(min(widths)))))
         self.is_words = bool(values) and not numbers and any(isinstance(each, str) for each in values)
         self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
         self.cells = [self._cell(row) for row in rows]
@@ -106,8 +112,13 @@ def _unbroken(text: str) -> str:
 
 def _starts(figure: Any) -> list[str]:
     """Where a linear axis of values begins, if that is above 0: a small difference looks large there."""
-    lows = {min(ax.get_ylim()) for ax in figure.axes if ax.get_yscale() == "linear" and min(ax.get_ylim()) > 0}
-    return [f"The axis begins at {format_value('', low)}, not at 0." for low in sorted(lows)[:1]]
+    starts = [
+        ax.yaxis.get_major_formatter()(low, None)
+        for ax in figure.axes
+        for low, high in [sorted(ax.get_ylim())]
+        if ax.get_yscale() == "linear" and low > 0.05 * high  # below that nobody would see it
+    ]
+    return [f"The axis begins at {start}, not at 0." for start in starts[:1]]
 
 
 class _Figure(str):

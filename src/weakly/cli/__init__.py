@@ -57,9 +57,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _one_line(message: object) -> str:
-    from ..base.results import printable
-
-    return printable(" ".join(str(message).split()))
+    return common.shown(" ".join(str(message).split()))
 
 
 def _number_wanted(message: str) -> str:
@@ -110,7 +108,7 @@ def _project(arguments: list[str], commands: dict[str, Any]) -> dict[str, dict[s
 
     What the command line says of who answers replaces all that the file says of it.
     """
-    file, common.project = Path("weakly.toml"), {}
+    file, common.project, defaults = Path("weakly.toml"), {}, dict[str, Any]()
     if not file.is_file() or not arguments:
         return {}
     import difflib
@@ -120,12 +118,16 @@ def _project(arguments: list[str], commands: dict[str, Any]) -> dict[str, dict[s
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file}: {error}") from error
-    options = {name: {each.name: each for each in command.params} for name, command in commands.items()}
+    options = {
+        name: {each.opts[0].lstrip("-").replace("-", "_"): each for each in command.params}
+        for name, command in commands.items()
+    }
     known = {each for names in options.values() for each in names} - {"json", "out", "report", "force", "quiet"}
     who = {"presence_criterion", "rule", "annotator"}
     given = {word.partition("=")[0][2:].replace("-", "_") for word in arguments if word.startswith("--")}
-    own = settings.get(arguments[0], {}) if arguments[0] in options else {}
-    shared = {key: value for key, value in settings.items() if not (key in options and isinstance(value, dict))}
+    tables = {key: value for key, value in settings.items() if key in options and isinstance(value, dict)}
+    own = tables.get(arguments[0], {})
+    shared = {key: value for key, value in settings.items() if key not in tables}
     for key, value in (shared | own).items():
         name = key.replace("-", "_")
         if name not in known or (key in own and name not in options[arguments[0]]):
@@ -137,9 +139,10 @@ def _project(arguments: list[str], commands: dict[str, Any]) -> dict[str, dict[s
             many = getattr(here, "multiple", False)
             parts = value if isinstance(value, list) else [value]
             common.project[name] = parts if many else ",".join(map(str, parts)) if value is parts else value
+            defaults[here.name] = common.project[name]
     if common.project:
         common.note(f"weakly: note: {file} sets {', '.join(common.project)}")
-    return {arguments[0]: common.project}
+    return {arguments[0]: defaults}
 
 
 def _stdin_as_file(arguments: list[str], folder: str) -> list[str]:
@@ -148,6 +151,7 @@ def _stdin_as_file(arguments: list[str], folder: str) -> list[str]:
     places = [k for k, word in enumerate(arguments) if word == "-" and not (out and k > 1)]
     if places:
         file.write_bytes(sys.stdin.buffer.read())
+    common.stdin = str(file)
     return [str(file) if k in places else word for k, word in enumerate(arguments)]
 
 
@@ -155,6 +159,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command: exit code 0 done, 1 a check did not hold, 2 bad input (one line on stderr), 130 interrupted."""
     _mend_streams()
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] in (["-q"], ["--quiet"]):  # an option of every command, so it may stand before their names as well
+        arguments = [*arguments[1:2], arguments[0], *arguments[2:]]
     common.quiet = any(word in ("-q", "--quiet") for word in arguments)
     warnings.showwarning = _say_warning
     with suppress(ValueError):  # not in the main thread

@@ -362,25 +362,29 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     return "\n".join(lines).replace("\u00a0", " ")
 
 
-def say(text: str = "", *, indent: str = "") -> None:
-    """A sentence on stdout: in lines that fit a terminal, in one line for a pipe."""
+def shown(text: str) -> str:
+    """The text as a terminal may show it; the file that holds what came from stdin is called stdin."""
     from ..base.results import printable
 
-    width, text = columns(), printable(text)
+    return printable(text.replace(stdin, "stdin"))
+
+
+def say(text: str = "", *, indent: str = "") -> None:
+    """A sentence on stdout: in lines that fit a terminal, in one line for a pipe."""
+    width, text = columns(), shown(text)
     typer.echo(text if width is None else "\n".join(wrapped(line, width, indent) for line in text.split("\n")))
 
 
 quiet = False  # whether --quiet was given to the command that runs
+stdin = "stdin"  # the file in which this command reads what came from stdin
 project: dict[str, Any] = {}  # the options that weakly.toml gave it
 
 
 def note(text: str, *, fold: bool = True) -> None:
     """A line on stderr beside the answer, folded as stdout is; --quiet leaves it out."""
-    from ..base.results import printable
-
     if not quiet:
-        width = columns(sys.stderr) if fold else None
-        print(printable(text) if width is None else wrapped(printable(text), width, "  "), file=sys.stderr)
+        width, text = columns(sys.stderr) if fold else None, shown(text)
+        print(text if width is None else wrapped(text, width, "  "), file=sys.stderr)
 
 
 def print_table(frame: Any, *, title: str | None = None) -> None:

@@ -319,7 +319,7 @@ class Inference(Result):
     def plot(
         self, ax: Axes | None = None, *, recording: str | None = None, label: str | None = None, truth: Any = None
     ) -> Axes:
-        """A timeline: answers, the painted label, P(active), and true events where they are known."""
+        """A timeline: answers, what they label present, P(active), and true events where they are known."""
         from ...base import plot
 
         part, one = self.find(recording, label)
@@ -333,7 +333,7 @@ class Inference(Result):
             rows["true events"] = (np.asarray(truth, dtype=np.float64), plot.EVENT)
         for k, layer in enumerate(_layers(one.segments)):
             rows["answers" if k == 0 else f"answers {k + 1}"] = (one.segments[layer], [colours[j] for j in layer])
-        rows["painted"] = (one.painted, plot.PRESENT)
+        rows["labelled present"] = (one.painted, plot.PRESENT)
         rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
         edges = one.edges
@@ -400,7 +400,7 @@ class Inference(Result):
         for label in self.parts:
             ax = self.plot(label=label)
             page.figure(
-                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they paint, and P(active)"
+                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they label present, and P(active)"
             )
             if len(self.parts[label].recordings) > 1:
                 what = (

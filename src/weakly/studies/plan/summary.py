@@ -81,7 +81,8 @@ def _wrong(task: LabelingProblem, wrong_time: float) -> str:
 
 
 def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]) -> str:
-    """A choice in at most 160 characters: its lengths are left to its command where there is no room for both."""
+    """A choice in at most 160 characters: it is named before asides are made, and its lengths are left to
+    its command where there is no room for both."""
     row, words = choice.row, choice.row.design.words()
     paid = "" if task.cost.currency == "h" else f" ({task.cost.words(row.cost)})"
     work, share = f"{hours(3600 * row.hours)}{paid}, {_wrong(task, row.wrong_time)}", _share(row.event_recall)
@@ -93,7 +94,8 @@ def _line(task: LabelingProblem, choice: Any, head: str, asides: tuple[str, ...]
     if row.design.by_name:
         ends.append(f". With --out plan/: weakly queries recordings/ --plan plan/ --choice {choice.role} --out tasks/")
     n = 2 * len(asides)
-    for name, told, end in (*product(names, numbers, ends[:n]), *product(names, numbers, ends[n:])):
+    orders = (names[:-1], ends[:n]), (names[:-1], ends[n:]), (names[-1:], ends[:n]), (names[-1:], ends[n:])
+    for name, told, end in (each for some, after in orders for each in product(some, numbers, after)):
         if len(said := f"{head}{role}:{name} {told}{end}") <= _WIDTH:
             return said
     return f"{head}{role}:{names[-2:][0]} {numbers[1]}. Its command: --json."
