@@ -259,7 +259,7 @@ def live(design, events, total, who, rule, rng):
 def asked_live(given, kw, row, asked, rng, n=150):
     """Halving as it is done: the method's own code, asked of simulated annotators."""
     people = np.atleast_1d(asked.get("annotator", asked.get("presence_criterion", 0.5))).tolist()
-    noisy = isinstance(people[0], wk.Annotator) and not people[0].is_certain
+    noisy = isinstance(people[0], wk.Annotator) and (people[0].is_noisy or hasattr(people[0].presence_criterion, "cdf"))
     known = isinstance(given, wk.Events)
     if known:
         units = [(row.design.of_class(label), *each) for label, lines in given.by_label().items() for each in lines]

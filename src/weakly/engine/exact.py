@@ -43,8 +43,8 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
         check_circles(timelines, w)
     raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
-    kept = sweep.most_pieces(len(timelines.bounds), n, mode) if how.means or who.criteria is None else 0
-    rows = np.empty((kept, 8))
+    most = (24 if mode == Edge.CIRCULAR else 12) * len(timelines.bounds) + 8 * n + 1  # of pieces of the sweep
+    rows = np.empty((most if how.means or who.criteria is None else 0, 8))
     if who.criteria is not None:
         criteria, place = who.sorted
         at_criteria(*where, w, mode, criteria, raw, base, rows, how.means)

@@ -69,12 +69,6 @@ def _exposure(bounds: Any, length: float, w: float, mode: int, base: Any) -> Non
 
 
 @kernel
-def most_pieces(n_events: int, n_recordings: int, mode: int) -> int:
-    """How many pieces there can be."""
-    return (24 if mode == CIRCULAR else 12) * n_events + 8 * n_recordings + 1
-
-
-@kernel
 def sweep(
     bounds: Any, starts: Any, lengths: Any, w: float, mode: int, criteria: Any, raw: Any, base: Any, rows: Any
 ) -> Any:

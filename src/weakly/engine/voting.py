@@ -27,7 +27,6 @@ from . import tally as col
 
 Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
-_FEW = 64  # windows over a cell whose answers are convolved one by one
 _NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
@@ -78,15 +77,11 @@ def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[n
     from scipy.stats import binom
 
     table, (yes, no) = np.zeros((k + 1, k + 1)), ([binomial(j, p) for j in range(k + 1)] for p in (high, low))
-    if k <= _FEW:
-        for i in range(k + 1):  # windows over the cell, of which j meet the criterion
-            for j in range(i + 1):
-                table[i, j] = np.convolve(yes[j], no[i - j])[needed[i] :].sum()
-    else:  # all i at once, from the chances that at least so many of the windows that are not met are present
-        others = np.array([np.append(np.cumsum(pmf[::-1])[::-1], np.zeros(k + 1 - m)) for m, pmf in enumerate(no)])
-        for j in range(k + 1):
-            left = np.maximum(0, needed[j:, None] - np.arange(j + 1))
-            table[j:, j] = (yes[j] * others[np.arange(k + 1 - j)[:, None], left]).sum(axis=1)
+    # of i windows over the cell j meet the criterion: all i at once, from the chances that so many others are present
+    others = np.array([np.append(np.cumsum(pmf[::-1])[::-1], np.zeros(k + 1 - m)) for m, pmf in enumerate(no)])
+    for j in range(k + 1):
+        left = np.maximum(0, needed[j:, None] - np.arange(j + 1))
+        table[j:, j] = (yes[j] * others[np.arange(k + 1 - j)[:, None], left]).sum(axis=1)
     tails = np.ones((k + 1, 64 * k + 1))  # of windows that notice an event; no cell needs other numbers of votes
     for votes in np.unique(needed):
         most = int((votes + 45 + np.sqrt(2025 + 90 * votes)) / max(high, 1e-9))  # by Chernoff's bound, 1 from here on

@@ -308,11 +308,6 @@ class Annotator:
         return ", ".join([*words, *([] if self.votes is None else ["votes {}/{}".format(*self.votes)])])
 
     @property
-    def is_certain(self) -> bool:
-        """Whether the answer follows from the event fraction alone: one criterion, no noise."""
-        return isinstance(self.presence_criterion, float) and not self.is_noisy
-
-    @property
     def mean(self) -> float:
         """The criterion, or the mean of its law."""
         law = self.presence_criterion
@@ -354,12 +349,8 @@ class Annotator:
         if self.votes is not None and not isinstance(self.presence_criterion, float):
             return self.panels.integrals(self.probability, h)
         low, rise = self.label_chances[0], self.label_chances[-1] - self.label_chances[0]
-        area, moment = self.criterion_integrals(h)
+        area, moment = law_integrals(self.presence_criterion, h)
         return low * h + rise * area, low * h * h / 2 + rise * moment
-
-    def criterion_integrals(self, event_fraction: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r""":math:`\int_0^h G` and :math:`\int_0^h u G(u)\,du` of the law of one criterion."""
-        return law_integrals(self.presence_criterion, np.asarray(event_fraction, dtype=np.float64))
 
     def voted_cdf(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
         """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
@@ -368,9 +359,10 @@ class Annotator:
 
     def voted_area(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
         """The integral of :meth:`voted_cdf` from zero."""
+        h = np.asarray(event_fraction, dtype=np.float64)
         if self.votes is None:
-            return self.criterion_integrals(event_fraction)[0]
-        return self.panels.integrals(self.voted_cdf, np.asarray(event_fraction, dtype=np.float64))[0]
+            return law_integrals(self.presence_criterion, h)[0]
+        return self.panels.integrals(self.voted_cdf, h)[0]
 
     def criteria(self, n: int) -> NDArray[np.float64]:
         """Criteria of equal weight that stand for a law: steps at them from P(present | 0) to P(present | 1) have the

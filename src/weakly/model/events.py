@@ -255,11 +255,6 @@ class Events(RowTable):
         lengths = (self.extents if seconds is None else known.fillna(seconds))[self.recordings["annotated"]]
         return float(lengths.sum()) / 3600 * counts["of_recordings"] / counts["recordings"]
 
-    @property
-    def n_merged(self) -> int:
-        """How many rows overlap or touch an earlier one of their class and recording: computations join them to it."""
-        return len(self) - sum(len(lines.bounds) for lines in self.by_label().values()) if len(self) else 0
-
     @cached_property
     def _owners(self) -> NDArray[np.int64]:
         """The position of each event's recording in ``recordings``."""

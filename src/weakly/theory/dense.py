@@ -94,15 +94,9 @@ class Clumps:
         x = np.asarray(x, dtype=np.float64)
         panel = np.clip(np.floor(x / self.d).astype(int), 0, table.shape[-2] - 1)
         t = x / self.d - panel
-        terms = np.arange(table.shape[-1])
-        # Nodes that repeat from stretch to stretch, up to rounding, share one product of matrices.
-        distinct, where = np.unique(np.round(t * 2.0**42), return_inverse=True)
-        if 4 * distinct.size < t.size:
-            powers = (distinct * 2.0**-42) ** terms[:, None]
-            return (table @ powers)[..., panel, where.reshape(t.shape)]
         rows = table[..., panel, :]
         value = rows[..., -1]
-        for k in terms[-2::-1]:
+        for k in range(table.shape[-1] - 2, -1, -1):
             value = value * t + rows[..., k]
         return value
 

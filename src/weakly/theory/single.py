@@ -72,12 +72,6 @@ def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
     return Seconds(d + zero, q + zero, present + zero, true + zero)
 
 
-def chance_found(who: AnswerModel, d: Floats, q: Floats) -> Floats:
-    """The chance that an event is found: see :mod:`weakly.model.detection` for what that means."""
-    d, q = np.broadcast_arrays(d, q)
-    return detection_at_random(who, d, q)
-
-
 def splits(who: AnswerModel, q: float) -> list[float]:
     """The event lengths at which the seconds jump or bend, for one segment length."""
     if who.rule is not None:
@@ -413,9 +407,9 @@ def event_recall(
     """
     d, q, who = asked(event_length, segment_length, presence_criterion, rule, annotator)
     if not isinstance(d, Lengths):
-        return out(chance_found(who, d, q) + 0.0 * (d + q))
+        return out(detection_at_random(who, d, q) + 0.0 * (d + q))
     if who.criterion is None:
-        return out(cells(d, q, who, lambda each, width, one: chance_found(one, each, width)))
+        return out(cells(d, q, who, lambda each, width, one: detection_at_random(one, each, width)))
     p0, m1, _ = d.partial_moments(noticeable(d, q, who.criterion))
     return out(np.clip(p0 - np.maximum(0.0, 2 * who.criterion - 1) * m1 / q, 0.0, 1.0))
 
