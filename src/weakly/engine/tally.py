@@ -134,11 +134,6 @@ class Tally:
         return self.base_products[:, _BASE_PRODUCTS.index(name), None]
 
     @property
-    def right_time(self) -> Array:
-        """Seconds with the right label in overlapping segments."""
-        return self.overlap_time - self.event_time_seen - self.fp + self.tp
-
-    @property
     def positive_time(self) -> Array:
         """Seconds labelled present."""
         return self.tp + self.fp + self.fp_outside
@@ -156,10 +151,11 @@ class Tally:
         recording.
         """
         n, p, classes = self.n_recordings, self._product, self.n_classes
+        right = self.overlap_time - self.event_time_seen - self.fp + self.tp  # seconds in overlapping segments
         wrong, meeting, time = self.wrong_seconds, self.n_meeting, classes * self.time
         wrong_in_time, time2 = classes * p("wrong_time"), classes**2 * p("time2")
         ratios = {
-            "overlap_accuracy": (self.right_time, self.overlap_time, p("right2"), p("right_overlap"), p("overlap2")),
+            "overlap_accuracy": (right, self.overlap_time, p("right2"), p("right_overlap"), p("overlap2")),
             "overlap_accuracy_per_recording": (self.mean, meeting, p("mean2"), p("mean_meeting"), p("meeting2")),
             "recording_accuracy": (wrong, time, p("wrong2"), wrong_in_time, time2),
             "precision": (self.tp, self.positive_time, p("tp2"), p("tp_said"), p("said2")),
