@@ -338,20 +338,17 @@ def summary(session: LabelingSession) -> dict[str, Any]:
     Only sure answers are compared. The agreement of a person is that with all who are not odd, with a 95 % interval;
     alpha (Krippendorff's) is None where no two people answered the same query, or all said the same.
     """
-    given = pd.DataFrame(
-        [(one.annotator, one.present, one.seconds) for one in session.all_answers()],
-        columns=["annotator", "present", "seconds"],
-    )
     sure = answers_of(session).dropna(subset="present")
     odd = odd_ones(sure)
     rows = []
     for name in session.people:
-        mine = given[given["annotator"] == name]
+        mine = session.answers_by(name)
+        present, took = (np.array([getattr(one, word) for one in mine]) for word in ("present", "seconds"))
         slips = repeated(session, name)
         row: dict[str, Any] = {
-            "annotator": name, "answers": len(mine), "present": int((mine["present"] == 1).sum()),
-            "absent": int((mine["present"] == 0).sum()), "unsure": int(mine["present"].isna().sum()),
-            "seconds_per_query": None if mine["seconds"].isna().all() else float(mine["seconds"].median()),
+            "annotator": name, "answers": len(mine), "present": int((present == 1).sum()),
+            "absent": int((present == 0).sum()), "unsure": int(np.isnan(present).sum()),
+            "seconds_per_query": None if np.isnan(took).all() else float(np.nanmedian(took)),
             "left": progress(session, name)["left"] if name in session.annotators else None, "compared": 0,
             "lapse_rate": slips.numbers["lapse_rate"][0] if slips and slips.is_known else None, "odd": odd.get(name),
         }  # fmt: skip
@@ -374,8 +371,9 @@ def summary(session: LabelingSession) -> dict[str, Any]:
     pairs = float(by_class["pairs"].sum())
     return {
         "annotators": rows, "queries": len(session.items), "settled": sum(map(session.is_settled, session.items)),
-        "answers": len(given), "agreement": float(by_class["alike"].sum()) / pairs if pairs else None,
-        "compared": int(pairs), "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
+        "answers": sum(row["answers"] for row in rows), "compared": int(pairs),
+        "agreement": float(by_class["alike"].sum()) / pairs if pairs else None,
+        "alpha": alpha if np.isfinite(alpha) else None, "odd": list(odd.values()),
         "classes": [
             {"label": label, "compared": int(row["pairs"]), "agreement": row["alike"] / row["pairs"]}
             for label, row in by_class.iterrows() if row["pairs"] and len(by_class) > 1

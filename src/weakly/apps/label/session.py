@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain, islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -453,7 +453,7 @@ class LabelingSession:
         waiting.sort(key=lambda item: later[item.query])
         back = {
             kept.answers[name].query: number
-            for name, number in sorted(kept.undone.items(), key=itemgetter(1))
+            for name, number in kept.undone.items()
             if name in kept.answers
             and kept.answers[name].annotator == annotator
             and number > later.get(kept.answers[name].query, -1)
