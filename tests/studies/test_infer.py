@@ -127,6 +127,10 @@ def test_an_unknown_criterion_widens_the_intervals(world):
     assert [tick.get_text() for tick in unknown.strips(most=3).get_yticklabels()] == rows["recording"].tolist()[-3:]
     assert set(unknown.figures()) == {"timeline", "strips"}
     assert unknown.parts["owl"].overall["n_events_ci"] != b
+    rate = [made.estimates.set_index("quantity").loc["event_rate"] for made in (known, unknown)]
+    assert rate[1]["ci"][0] < rate[0]["ci"][0]
+    assert rate[0]["ci"][1] < rate[1]["ci"][1]
+    assert rate[1]["identified"] == (rate[1]["ci"][1] < 2.5 * rate[1]["ci"][0])
 
 
 def test_the_same_numbers_on_any_executor(world):

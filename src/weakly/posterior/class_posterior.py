@@ -32,7 +32,7 @@ from .renewal import Array, Uncertain
 CRITERIA = (0.3, 0.5, 0.7)
 #: What is said of recordings and classes, each with an interval.
 WORDS = ("n_events", "event_seconds", "event_rate")
-_SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
+SURE = 2.5  # an estimate is identified if the ends of its interval differ by less than this factor
 EXCLUDED, STABLE = 3.0, 1.2  # see above
 _STRATA = 8  # nodes that stand for a family
 
@@ -262,7 +262,7 @@ class ClassPosterior:
                 low, middle, high = np.transpose([each.quantiles(function) for each in families])
                 value, ends = float(shares_of(families) @ middle), (float(low.min()), float(high.max()))
                 widths = self.segment_lengths  # which tell the law of event lengths if they differ enough
-                sure = bool(ends[1] < _SURE * ends[0] and (self.law_given or widths[-1] >= 1.5 * widths[0]))
+                sure = bool(ends[1] < SURE * ends[0] and (self.law_given or widths[-1] >= 1.5 * widths[0]))
                 sure = sure and (self.identified or not name.startswith(("event", "bout")))
             rows.append(estimate(self.label, name, value, ends, "given" if given else "estimated", sure))
         none, c = (np.nan, np.nan), self.calibration

@@ -15,7 +15,7 @@ from ...base.report import Report, Result
 from ...base.results import Finding, format_value, percent, safe_label, to_jsonable
 from ...base.symbols import check, choice
 from ...model.events import Events
-from ...posterior.class_posterior import CRITERIA, EXCLUDED, WORDS, ClassPosterior, RecordingPosterior, estimate
+from ...posterior.class_posterior import CRITERIA, EXCLUDED, SURE, WORDS, ClassPosterior, RecordingPosterior, estimate
 from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
@@ -160,8 +160,18 @@ class Inference(Result):
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
-        """What was given or estimated of each class, with its interval and whether the answers identify it."""
+        """What was given or estimated of each class, with its interval and whether the answers identify it: at any
+        criterion that may be, if it is unknown."""
         rows = [row for part in self.parts.values() for row in part.estimates]
+        if self.alternatives and not self.criterion_known:
+            others = pd.DataFrame([row for parts in self.alternatives.values() for each in parts.values()
+                                   for row in each.estimates])  # fmt: skip
+            for row in rows:
+                same = others[(others["label"] == row["label"]) & (others["quantity"] == row["quantity"])]
+                low, high = np.transpose([row["ci"], *same["ci"]])
+                if row["how"] == "estimated" and np.isfinite(row["ci"]).all():
+                    row["ci"] = float(np.nanmin(low)), float(np.nanmax(high))
+                    row["identified"] = bool(row["identified"] and row["ci"][1] < SURE * row["ci"][0])
         for label in self.parts if self.criterion_weights else ():
             ends, sure = self.criterion_ci or (min(CRITERIA), max(CRITERIA)), self.criterion_known
             how = "estimated" if sure else "assumed"
