@@ -36,7 +36,12 @@ def _joined(name: str, names: list[str]) -> bool:
 
 
 _CLASSES = {"all": "all classes", "mean": "mean of classes"}
-_HEADS = {"wrong_time": "wrong time (s)", "onset": "onset (s)", "offset": "offset (s)"}
+_HEADS = {
+    "wrong_time": "wrong time (s)",
+    "painted_seconds": "seconds labelled present",
+    "onset": "onset (s)",
+    "offset": "offset (s)",
+}
 _GIVEN = ("segment_length", "presence_criterion", "hop")  # no digit of what somebody asked for is left out
 
 
@@ -74,6 +79,11 @@ class Column:
 
         A standard error stands behind its value, an interval too; a column that says nothing, or of all classes in
         every row, is left out.
+
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"seconds": [10.284], "seconds_low": [8.001], "seconds_high": [15.002]})
+        >>> Column.of(table)[0].cells
+        ['10.3 (8.0 to 15.0)']
         """
         names = [str(name) for name in frame.columns]
         rows = [dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)]

@@ -405,7 +405,9 @@ class Inference(Result):
         for k, text in enumerate(self.sentences()):
             page = page.sentences([text]) if k < len(self.parts) else page.text(text)
         page.heading("Overall").table(worded(self.overall)).heading("Given and estimated")
-        page.table(flat(self.estimates).replace({"quantity": _QUANTITIES}))
+        estimates = flat(self.estimates)
+        names = estimates["quantity"].replace(_QUANTITIES).str.replace(r"^(guess|lapse)_rate", r"\1 rate", regex=True)
+        page.table(estimates.assign(quantity=names))
         page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
             ax = self.plot(label=label)
