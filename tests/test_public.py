@@ -37,3 +37,11 @@ def test_no_bound_leads_pip_to_a_version_that_cannot_be_built():
     assert "matrix: resolve" in (root / "Makefile").read_text()
     lowest = subprocess.run([sys.executable, root / ".ci" / "lowest.py"], capture_output=True, text=True, check=True)
     assert {"pympi-ling==1.70.2", "pyarrow==14"} <= set(lowest.stdout.splitlines())
+
+
+def test_the_reference_lists_every_result():
+    """Whatever a public function gives back that has a page, a table and a dictionary."""
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "api.md").read_text().split()
+    results = [kind for kind in (getattr(wk, name) for name in wk.__all__) if hasattr(kind, "report")]
+    assert len(results) > 3
+    assert {f"{kind.__module__}.{kind.__name__}" for kind in results} <= set(page)
