@@ -42,7 +42,7 @@ def test_saved_pictures_carry_no_date(tmp_path, monkeypatch):
     "put",
     [
         lambda page: page.heading(MARKUP),
-        lambda page: page.answer(MARKUP),
+        lambda page: page.sentences([MARKUP]),
         lambda page: page.text(MARKUP),
         lambda page: page.code(MARKUP),
         lambda page: page.items(["first", MARKUP]),

@@ -91,7 +91,8 @@ def test_dense_recordings_have_the_optimum_of_the_reference_table(n_events, crit
 @pytest.mark.parametrize(("n_events", "grid", "pooled"), [(30, 88, 0.711772268117), (50, 71, 0.684264106327)])
 def test_simulated_dense_recordings_meet_the_exact_finite_value(n_events, grid, pooled):
     """Segments per recording at which the accuracy with so many events is known exactly, at gamma = 0.5."""
-    found = simulate(1.0, n_events=n_events, recording_length=100, segment_length=100 / grid, n_recordings=3000, rng=4)
+    asked = {"recording_length": 100, "segment_length": 100 / grid, "presence_criterion": 0.5}
+    found = simulate(1.0, n_events=n_events, n_recordings=3000, rng=4, **asked)
     assert found.n_queries == 3000 * grid
     assert abs(found.overlap_accuracy - pooled) < 4 * found.overlap_accuracy_se
     assert found.overlap_accuracy_se < 1e-3
