@@ -174,6 +174,14 @@ class Desk:
             node.value = arguments[1]; node.dispatchEvent(new Event('change'))"""
         self.browser.execute_script(script, id, value)
 
+    def telephone(self, scheme):
+        """The window becomes that of a telephone, light or dark."""
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        )
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+
     def accessible(self):
         """What axe-core complains of on the page as it stands."""
         self.browser.execute_script(AXE)
@@ -328,11 +336,7 @@ def test_two_annotators_and_the_owner(label, recordings, desk, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_telephone(label, recordings, desk, scheme):
     (line,) = label(str(recordings), "--label", "owl", "--segment-length", "2.5")
-    desk.browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    )
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    desk.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    desk.telephone(scheme)
     desk.open(address_of(line))
     desk.ready()
     assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
@@ -688,6 +692,9 @@ def test_the_end_is_a_picture(label, recordings, desk, tmp_path):
     desk.browser.find_element(By.ID, "export").click()
     desk.until(lambda: "corrections.csv" in desk.text("written"))
     assert desk.text("written").count("answers.csv") == 1
+    desk.telephone("dark")
+    assert desk.browser.execute_script("return document.documentElement.scrollWidth <= 390")
+    assert desk.accessible() == []
     rows = [line.split("\t") for line in (tmp_path / "c" / "labels" / "strong.tsv").read_text().splitlines()[1:]]
     assert [(name, float(a), float(b)) for name, a, b, _ in rows] == [
         ("night_0.wav", 0, 1.5), ("night_1.wav", 1.5, 3), ("night_1.wav", *(pytest.approx(x, abs=0.006) for x in ends)),
