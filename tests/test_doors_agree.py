@@ -25,6 +25,7 @@ import weakly as wk
 from weakly import theory
 from weakly.base.report import Report, Result
 from weakly.base.results import format_value, percent
+from weakly.cli import main
 from weakly.engine.tally import of_labels
 from weakly.methods import Fixed, Windows
 from weakly.methods.base import Recording, SimulatedAnnotator, run
@@ -33,6 +34,7 @@ from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.intervals import EventArrays, window_counts, window_starts
 from weakly.studies.evaluate.clips import clip_labels, compare_rules
 from weakly.studies.plan.pilot import Pilot
+from weakly.studies.simulate import PILOT
 
 WORDS = ("overlap_accuracy", "recording_accuracy", "precision", "recall", "event_recall", "wrong_time")
 COUNTS = ("n_queries", "listened", "n_events", "n_recordings")
@@ -586,6 +588,24 @@ def test_every_download_of_the_page_is_the_report_of_the_result(page):
         words = found["answer"] if "answer" in found else found["findings"][0]["text"]
         assert escape(words.split(". ")[0]) in file.text
         assert file.headers["content-disposition"] == f'attachment; filename="{name}.html"'
+
+
+@pytest.mark.filterwarnings("ignore:events of")
+def test_page_and_command_assume_the_same_criterion_of_the_same_file(page, capsys):
+    """Nobody says what an annotator notices: the answers of page, command and function are one."""
+    example = page.post("/api/example?kind=events").json()["key"]
+    asked = {
+        "plan": ({"pilot": example}, []),
+        "evaluate": ({"file": example, "segment_length": [1, 3]}, ["--segment-length", "1,3"]),
+    }
+    for name, (question, lengths) in asked.items():
+        with pytest.raises(SystemExit) as end:
+            main([name, str(PILOT), "--json", *lengths])
+        assert end.value.code == 0
+        shown, printed = page.post(f"/api/{name}", json=question).json(), json.loads(capsys.readouterr().out)
+        assert shown["answer"] == printed["answer"]
+        assert shown["rows"] == printed["rows"]
+    assert "Assumed: half of an event, or a second of it, is noticed." in shown["answer"]
 
 
 @given(st.integers(1, 500), st.integers(1, 5000))

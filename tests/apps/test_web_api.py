@@ -251,12 +251,6 @@ def test_a_strip_of_very_short_segments_is_left_out(web):
         ("simulate", {"placement": "corner"}, "placement", "uniform"),
         ("simulate", {"n_recordings": 100_000, "n_events": 10_000}, "n_recordings", "at most"),
         ("evaluate", {"file": "x", "segment_length": 1, "rule": "any"}, "file", "send it again"),
-        (
-            "evaluate",
-            {"file": "x", "segment_length": 1},
-            "presence_criterion",
-            "exactly one of presence_criterion, rule",
-        ),
         ("audit", {}, "strong", "must be given"),
     ],
 )

@@ -38,12 +38,13 @@ def pilot(tmp_path_factory):
 
 def told(plan):
     """A plan as the page says it: the command of each choice is left to the terminal."""
-    return " ".join((*(COMMAND.sub(".", line) for line in plan.answer.splitlines()), plan.assumed))
+    assumed = re.sub(r" \(--[^)]*\)", "", plan.assumed)  # and the names of options
+    return " ".join((*(COMMAND.sub(".", line) for line in plan.answer.splitlines()), assumed))
 
 
 def test_the_answer_follows_the_slider_and_is_that_of_the_function(page):
     known = {"recording_length": 100, "n_events": 1}
-    first = wk.plan(1.0, presence_criterion=0.5, **known)
+    first = wk.plan(1.0, **known)
     page.until(lambda: page.words() == told(first))
     slider = page.find("[data-field=presence_criterion] input[type=range]")
     slider.send_keys(*[Keys.ARROW_LEFT] * 12)
@@ -70,7 +71,7 @@ def test_the_timeline_follows_the_segment_length(page):
     assert page.find("[data-word=event_recall] b").text == format_value("event_recall", float(wk.event_recall(**kw)))
     # one rectangle per segment of the strip, and the line in the figure stands at the length
     segments = page.browser.execute_script("return document.querySelectorAll('.timeline .edge').length")
-    plan = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
+    plan = wk.plan(1.0, recording_length=100, n_events=1)
     shown = plan.example
     marks = len(shown["events"]) if any(each.row.design.is_strong for each in plan.choices) else 0
     planned = sum(len(row["segments"]) for row in shown["rows"][1:])
@@ -84,14 +85,14 @@ def test_the_timeline_follows_the_segment_length(page):
 def test_a_pilot_is_planned_and_its_labels_stay_text(page, pilot):
     page.send("pilot", pilot)
     events = wk.read(pilot)
-    both, dog = wk.plan(events, presence_criterion=0.5), wk.plan(events, presence_criterion=0.5, label="dog")
+    both, dog = wk.plan(events), wk.plan(events, label="dog")
     page.until(lambda: page.words() == told(both))
     assert NASTY in [option.text for option in Select(page.find("[data-field=label] select")).options]
     Select(page.find("[data-field=label] select")).select_by_value("dog")
     page.until(lambda: page.words() == told(dog))
     page.tab("evaluate")
     page.send("file", pilot)
-    found = wk.evaluate(events, segment_length=[0.5, 1, 2, 3, 5, 10], presence_criterion=0.5)
+    found = wk.evaluate(events, segment_length=[0.5, 1, 2, 3, 5, 10])
     page.until(lambda: page.words() == found.answer)
     assert NASTY in page.find(".results").text
     rows = page.browser.find_elements(By.CSS_SELECTOR, "section:not([hidden]) .tabled tbody tr")
@@ -114,7 +115,7 @@ def test_a_busy_server_is_asked_again(page, pilot):
       return real(path, how);
     };""")
     page.send("pilot", pilot)
-    assert page.words() == told(wk.plan(wk.read(pilot), presence_criterion=0.5))
+    assert page.words() == told(wk.plan(wk.read(pilot)))
 
 
 def test_an_error_stands_beside_its_field(page):
@@ -178,7 +179,7 @@ def test_downloads(page):
     ):
         page.browser.find_element(By.XPATH, f"//button[text()='{text}']").click()
         page.until(lambda name=name: (folder / name).exists())
-    expected = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
+    expected = wk.plan(1.0, recording_length=100, n_events=1)
     assert json.loads((folder / "plan.json").read_text())["answer"] == expected.answer
     assert "weakly plan" not in (folder / "plan.html").read_text()  # the page speaks of no commands
 
@@ -237,7 +238,7 @@ def other(tmp_path_factory):
 
 
 def answer_of(path):
-    return wk.evaluate(wk.read(path), segment_length=[0.5, 1, 2, 3, 5, 10], presence_criterion=0.5).answer
+    return wk.evaluate(wk.read(path), segment_length=[0.5, 1, 2, 3, 5, 10]).answer
 
 
 def test_a_second_file_dims_the_answer_about_the_first(page, pilot, other):
@@ -302,7 +303,7 @@ def test_back_and_reload_restore_question_and_answer(page, address):
     answers = {}
     for length in ("2", "3"):
         page.type("event_length", length)
-        answers[length] = told(wk.plan(float(length), presence_criterion=0.5, recording_length=100, n_events=1))
+        answers[length] = told(wk.plan(float(length), recording_length=100, n_events=1))
         page.until(lambda length=length: page.words() == answers[length] and page.state == "answered")
         page.until(lambda length=length: f"event_length={length}" in page.browser.current_url)
     box = page.find(".drag input[type=number]")

@@ -174,7 +174,7 @@ def test_labels_cannot_style_the_terminal_or_the_page(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--segment-length", "1"], "give --presence-criterion or --rule"),
+        (["--segment-length", "1", "--labels", "x.csv"], "--labels needs --presence-criterion or --rule"),
         (["--segment-length", "1", "--presence-criterion", "0.5", "--rule", "any"], "got presence_criterion and rule"),
         (["--segment-length", "1", "--presence-criterion", "50"], "percentage"),
         (["--segment-length", "0", "--presence-criterion", "0.5"], "segment_length must be > 0"),

@@ -23,7 +23,7 @@ def test_answer_first(capsys):
     printed = capsys.readouterr().out
     made = wk.plan(1.0, presence_criterion=0.5, recording_length=100, n_events=1)
     assert printed.startswith(made.answer)
-    for word in ("events", "accuracy", "near events", "label nothing", "(paper)", "More with --verbose"):
+    for word in ("events", "accuracy", "near events", "label nothing", "(paper's optimum)", "More with --verbose"):
         assert word in printed
     for word in ("overlap_accuracy", "event_recall", "n_queries", "This rests on"):
         assert word not in printed

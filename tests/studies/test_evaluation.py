@@ -87,7 +87,6 @@ def test_a_report_is_one_file(tmp_path):
         ({"segment_length": 0, "presence_criterion": 0.5}, "segment_length must be > 0, got 0"),
         ({"segment_length": float("nan"), "presence_criterion": 0.5}, "segment_length must be > 0, got nan"),
         ({"segment_length": 1, "presence_criterion": 50}, "a percentage"),
-        ({"segment_length": 1}, "exactly one of presence_criterion, rule and annotator, got none"),
         ({"segment_length": 1, "presence_criterion": 0.5, "rule": wk.PresenceRule.any()}, "exactly one"),
         ({"segment_length": 1, "rule": "loud"}, "rule must be a number or one of"),
         ({"segment_length": 1, "annotator": {"criterion": 0.5}}, "annotator must be a number, a law, a PresenceRule"),

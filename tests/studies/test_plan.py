@@ -307,8 +307,8 @@ class TestWrongAnswersOfThePast:
         assert any("--rule seconds:1" in each for each in made.warnings)
         assert "If a second of an event is enough: " in made.answer
         told = asking(events, rule="seconds:1", methods="fixed").recommended
-        assert {name: made.other_rule[name] for name in ("name", "wrong_time")} == {
-            "name": told.name, "wrong_time": told.wrong_time
+        assert {name: made.other_rule[name] for name in ("segment_length", "wrong_time")} == {
+            "segment_length": told.segment_length, "wrong_time": told.wrong_time
         }  # fmt: skip
 
     def test_only_what_was_examined_is_work(self, pilot):

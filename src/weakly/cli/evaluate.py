@@ -47,7 +47,9 @@ _WORKERS = typer.Option(None, "--workers", help="Threads; left out, one per proc
 def evaluate(
     files: list[str] = typer.Argument(..., metavar="FILE", help="Annotation files, folders or patterns."),
     segment_length: str = option("Seconds: 3; several 1,3,10; a range 0.5:10:20. Left out, 60 that suit the events."),
-    presence_criterion: str = option("Share of an event that is noticed, in (0, 1]: 0.5 or 0.1,0.5 or 0.1:1:10."),
+    presence_criterion: str = option(
+        "Share of an event that is noticed: 0.5; several 0.1,0.5; 0.1:1:10. Left out: half of it, or a second."
+    ),
     rule: str = option("Instead: any, seconds:0.25, coverage:0.5, shorter:1, birdnet, ...; several a,b; either a|b."),
     phase: str = option("Where the grid starts: random (the expectation) or seconds.", "random"),
     edge: str = option("Segments at a recording's ends: truncate, inside, infinite, circular.", "truncate"),
@@ -70,20 +72,18 @@ def evaluate(
     """Evaluate, and compare rules where that is asked for."""
     from ..base.parallel import open_executor
     from ..base.symbols import choice
-    from ..model.answer_model import AnswerModels
+    from ..model.answer_model import UNKNOWN, AnswerModels
     from ..studies.evaluate.evaluation import OBJECTIVES
 
     choice("objective", objective, OBJECTIVES)
     card, reading = reading.card()
-    who = None
-    if not (presence_criterion is None and rule is None and card is None):
-        who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=card)
-    elif not compare_rules:
-        raise InvalidInput("give --presence-criterion or --rule (or --compare-rules)")
+    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=card, unknown=UNKNOWN[1])
+    if labels is not None and who.is_unknown:
+        raise InvalidInput("--labels needs --presence-criterion or --rule")
     if labels is not None and edge not in ("truncate", "inside"):
         raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
     asked: dict[str, Any] = {"phase": _phase(phase), "edge": edge, "hop": hop, "votes": votes}
-    asked["presence_criterion"] = who
+    asked["presence_criterion"] = None if who.is_unknown and compare_rules else who  # the tools' rules alone
     if segment_length is not None:
         asked["segment_length"] = numbers(segment_length, name="--segment-length")
     alone: dict[str, Any] = {"--where": reading.where, "--annotator": reading.annotator, "--examined": reading.examined}

@@ -228,7 +228,7 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
         own = next(
             (f" (yours: {each.verdict})" for each in made.choices if each.role == "yours" and each.row == row), ""
         )
-        name = wrapped(row.name + (" (paper)" if "Theorem 2" in row.note else "") + own, left, "  ")
+        name = wrapped(row.name + own, left, "  ")
         style = "bold" if row.design == made.recommended.design else ""
         table.add_row(*(Text(cell, style=style) for cell in (name, *said)))
     return table

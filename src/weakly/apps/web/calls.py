@@ -310,9 +310,8 @@ def evaluate(question: EvaluateQuestion, state: PageState, job: Progress) -> Any
     from ...studies.evaluate.evaluator import evaluate as call
 
     asked = question.model_dump()
-    who = AnswerModels.of(presence_criterion=asked.pop("presence_criterion"), rule=asked.pop("rule"))
     events = state.shelf.get(asked.pop("file"), kind="events", field="file")
-    return call(events, presence_criterion=who, progress=job.advance, **asked)
+    return call(events, progress=job.advance, **asked)
 
 
 def simulate(question: SimulateQuestion, state: PageState, job: Progress) -> Any:

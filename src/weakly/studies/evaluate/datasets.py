@@ -31,7 +31,7 @@ from ...engine.scoring import ClassRecordings, ClassTallies, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
-from ...model.answer_model import AnswerLike, AnswerModels
+from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.intervals import Placement, segment_lengths
 from .evaluation import Evaluation
 from .evaluator import AssumptionCounts, evaluation_of
@@ -225,7 +225,8 @@ def evaluate_dataset(
     The others are those of :func:`weakly.read` and :func:`weakly.evaluate`.
     """
     choice("on_error", on_error, ("raise", "skip", "clip"))
-    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    told = {"presence_criterion": presence_criterion, "rule": rule, "annotator": annotator}
+    who = AnswerModels.of(**told, unknown=UNKNOWN[1])
     lengths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
     how = replace(how, means=per_recording)

@@ -160,7 +160,8 @@ class Evaluation(ScoreRows):
             return ["There are no events to label here."]
         of = f" for {len(self.tallies):,} classes together" if self.several else ""
         sentences = told(best, tried=len(self.settings["segment_length"]), of=of)
-        return [*sentences, *_classes(self, best.iloc[0], list(self.who.frame()))]
+        sentences += _classes(self, best.iloc[0], list(self.who.frame()))
+        return [*sentences, *([ASSUMED] if self.who.is_unknown else [])]
 
     def sentences(self) -> list[str]:
         return [*self._sentences(), *([] if self.comparison is None else self.comparison.sentences())]
@@ -279,6 +280,7 @@ CAPTIONS = {
     "recording_accuracy": "Share of all time that is labelled right over the segment length",
 }
 _FEW = 4  # observers that get a sentence
+ASSUMED = "Assumed: half of an event, or a second of it, is noticed."
 
 
 def told(best: pd.DataFrame, *, tried: int, of: str = "", queries: bool = True) -> list[str]:

@@ -20,7 +20,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
 from ...base.symbols import check
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
-from ...model.answer_model import AnswerLike, AnswerModels
+from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.events import Events
 from ...model.intervals import EdgeName, EventArrays, Floats, Ints, Placement, segment_lengths
 from .evaluation import Assumption, Evaluation
@@ -55,9 +55,10 @@ def evaluate(
     events : an :class:`Events`, or one list of (onset, offset) per recording with ``recording_length``. Events of one
         class that overlap or touch are one event.
     segment_length : :math:`d_q` in seconds, > 0; one or several.
-    presence_criterion, rule, annotator : exactly one of them, each in any of these ways: :math:`\gamma` in (0, 1]; a
+    presence_criterion, rule, annotator : at most one of them, each in any of these ways: :math:`\gamma` in (0, 1]; a
         frozen scipy law of it; a :class:`PresenceRule`; an :class:`Annotator` or a card of one; text such as ``0.5``,
         ``seconds:1|fraction:0.5`` or ``beta:2,3``; a list of any of these, or texts with commas between them.
+        Left out, half of an event or a second of it is noticed, whichever comes first, as in :func:`plan`.
     phase : ``"random"`` for the expectation over where the grid starts, or the seconds at which it starts.
     edge : ``"truncate"`` cuts segments at the recording's ends, ``"inside"`` leaves cut ones out, ``"infinite"`` counts
         them at full length, beyond the recording's ends, ``"circular"`` (random phase) joins these.
@@ -87,7 +88,8 @@ def evaluate(
     >>> round(found.precision, 10), round(found.recall, 10), found.event_recall
     (0.6836293057, 0.7186444653, 1.0)
     """
-    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    told = {"presence_criterion": presence_criterion, "rule": rule, "annotator": annotator}
+    who = AnswerModels.of(**told, unknown=UNKNOWN[1])
     lengths = segment_lengths(segment_length)
     how = Placement.of(phase=phase, edge=edge, hop=hop, votes=votes, segment_length=lengths)
     units = _units(events, label, recording_length, every=any(model.low > 0 for model in who))

@@ -13,7 +13,7 @@ from ...base.report import Number, Report, Result
 from ...base.results import Finding, counted, percent, seconds, to_jsonable
 from ...base.symbols import plain_name
 from ...methods.fixed import Fixed
-from ...methods.problem import COLUMNS, COMMON, FOUND, LabelingProblem, MethodOutcome
+from ...methods.problem import COLUMNS, COMMON, FOUND, PAPER, LabelingProblem, MethodOutcome
 from .summary import notes
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Plan(Result):
         """The rows that matter, by wrong time: the choices, the best of every method, the paper's optimum, nothing."""
         rows, chosen = [self.recommended], {each.row.design for each in self.choices}
         for row in self.rows:
-            fresh = row.method not in {each.method for each in rows} or "Theorem 2" in row.note or row.design in chosen
+            fresh = row.method not in {each.method for each in rows} or PAPER in row.note or row.design in chosen
             if fresh and row.design not in {each.design for each in rows} and (row.asks or row.event_recall == 0):
                 rows.append(row)
         return sorted(rows, key=lambda row: row.wrong_time)
@@ -284,8 +284,7 @@ def _named(plan: Plan) -> dict[str, MethodOutcome]:
     made = {}
     for row in sorted((row for row in plan.few if row.asks), key=lambda row: row.design != plan.recommended.design):
         names = ["recommended"] if row.design == plan.recommended.design else []
-        names += ["the paper's optimum"] if "Theorem 2" in row.note else []
-        made[": ".join(filter(None, [", ".join(names), row.name]))] = row
+        made[": ".join([*names, row.name])] = row
     return made
 
 

@@ -19,7 +19,7 @@ from ...methods.by_hand import Screening
 from ...methods.fixed import Fixed, Oracle
 from ...methods.model import Floats, RecordingModel, SingleEventModel
 from ...methods.passes import Passes, classes
-from ...methods.problem import COMMON, FOUND, LabelingProblem, MethodOutcome
+from ...methods.problem import COMMON, FOUND, PAPER, LabelingProblem, MethodOutcome
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
 from ...model.lengths import LengthLike
@@ -266,7 +266,7 @@ def _candidates(
 ) -> tuple[list[MethodOutcome], MethodOutcome]:
     """Every way that can be chosen, and among them the paper's optimum, whose length is not round."""
     best = Fixed(task.best_overlap()).expected(task)
-    best = replace(best, note="; ".join(("best accuracy near events (Theorem 2)", *filter(None, [best.note]))))
+    best = replace(best, note="; ".join((PAPER, *filter(None, [best.note]))))
     pool = [best if row.design == best.design else row for row in _pool(task, ways)]
     if Fixed in ways and best not in pool:
         pool.append(best)

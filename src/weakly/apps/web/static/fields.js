@@ -20,7 +20,7 @@ function scale({ low, high, log }) {
 export function sliderBox({ low, high, log = false, whole = false, text = false, value, id, label, onchange }) {
   const { toSlider, fromSlider } = scale({ low, high, log });
   const box = el("input", { id, type: text ? "text" : "number", step: whole ? 1 : "any", value, inputmode: text ? null : "decimal", autocomplete: "off", spellcheck: "false" });
-  const slider = el("input", { type: "range", min: 0, max: STEPS, step: 1, "aria-label": `${label}, slider` });
+  const slider = el("input", { type: "range", min: 0, max: STEPS, value: STEPS / 2, step: 1, "aria-label": `${label}, slider` });
   const follow = () => {
     const number = Number(box.value);
     if (box.value.trim() === "" || !Number.isFinite(number) || (log && number <= 0)) {

@@ -18,7 +18,7 @@ const groups = (panel) => [
     { name: "recording_length", label: "Recording length", mark: "T", kind: "number", value: 100, slider: [1, 3600], log: true, when: (values) => !values.pilot },
     { name: "total_hours", label: "Hours to label", unit: "", kind: "number", value: "", placeholder: "one recording", help: "The whole work. Left empty: one recording, or the pilot itself." }] },
   { legend: "Annotators", fields: [
-    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "0.5", slider: [0.01, 1], help: "Least share of an event that makes an annotator answer “present”; several (0.3, 0.5) or a law (beta:2,3). Left empty: half of an event, or one second of it.", when: (values) => !values.rule },
+    { name: "presence_criterion", label: "Presence criterion", mark: "γ", kind: "text", value: "", placeholder: "half, or 1 s", slider: [0.01, 1], help: "Least share of an event that makes an annotator answer “present”; several (0.3, 0.5) or a law (beta:2,3). Left empty: half of an event, or a second of it.", when: (values) => !values.rule },
     { name: "rule", label: "Or a presence rule", kind: "text", value: "", placeholder: "a share of the event", help: "For long events: seconds:1, coverage:0.5, any." },
     { name: "annotators", label: "Annotators per segment", unit: "", kind: "number", value: 1, slider: [1, 9], whole: true }] },
   { legend: "Cost", fields: [
@@ -157,7 +157,7 @@ async function drawFrontier(node, result) {
   if (front.length > 1) traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
   traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], texts: ["recommended"], where: "middle right", labels: [`recommended: ${chosen.name}`], named, points: true, size: 15, symbol: "star", colour: 3, legend: false });
   const paper = result.rows.find(isPaper);
-  if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "top right", labels: [`the paper's optimum: ${paper.name}`], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
+  if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "top right", labels: [paper.name], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
   const ends = [Math.min, Math.max].map((end) => end(...traces.flatMap((trace) => trace.x)));
   if (nothing && word === "wrong_time") traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], texts: ["", "label nothing"], where: "top left", colour: 6, dash: "dot", legend: false, quiet: true });
   const unit = result.settings.cost.currency;

@@ -124,7 +124,7 @@ export const evaluate = {
       { name: "phase", label: "Where the grid starts", kind: "select", value: "random", options: [["random", "anywhere (exact average)"], ["0", "at 0 s"]] }] },
     { legend: "When is a segment present?", fields: [
       { name: "preset", label: "Rule", kind: "select", value: "", options: RULES, aka: ["rule"] },
-      { name: "presence_criterion", label: "Presence criteria", mark: "γ", unit: "", kind: "text", value: "0.5", help: "Least share of an event that is noticed; several with commas.", when: (values) => values.preset === "" },
+      { name: "presence_criterion", label: "Presence criteria", mark: "γ", unit: "", kind: "text", value: "", placeholder: "half, or 1 s", help: "Least share of an event that is noticed; several with commas. Left empty: half of an event, or a second of it.", when: (values) => values.preset === "" },
       { name: "rule", label: "Rule in words", kind: "text", value: "seconds:0.25", help: "For example seconds:0.25, coverage:0.5, shorter:0.5, joined by |.", when: (values) => values.preset === "other" }] },
   ],
   question: (values) => {
