@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,11 +99,12 @@ def is_met(rule, event, query, n):
 
 
 def enumerated(
-    n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None, further=()
-):
+    n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None, per_answer=False,
+    further=(),
+):  # fmt: skip
     """Log-likelihood, events, P(active) and P(satisfied) of further queries (of person 0), from all timelines.
 
-    ``people``: [rules, guess, lapse] with one of several equally likely rules for each person.
+    ``people``: [rules, guess, lapse] with one of several equally likely rules for each person, or for each answer.
     """
     total = events_sum = 0.0
     active, met_further = np.zeros(n), np.zeros(len(further))
@@ -112,24 +114,25 @@ def enumerated(
     if evidence is not None:
         told = [sum(sum(evidence[at : at + l]) for at, l, _ in events) for _, events in every]
         every = [(weight * math.exp(each), events) for (weight, events), each in zip(every, told)]
-    choices = list(itertools.product(*(range(len(person[0])) for person in people)))
+    kept = [[rules] if per_answer else [(rule,) for rule in rules] for rules, _, _ in people]
+    choices = list(itertools.product(*kept))
     for choice in choices:
         for prior, events in every:
             weight = prior / len(choices)
             for query, said, who in zip(queries, answers, owners):
                 if said is None:
                     continue
-                rules, guess, lapse = people[who]
-                met = any(is_met(rules[choice[who]], event, query, n) for event in events)
-                chance = (1 - lapse) if met else guess
+                _, guess, lapse = people[who]
+                met = np.mean([any(is_met(rule, event, query, n) for event in events) for rule in choice[who]])
+                chance = guess + (1 - lapse - guess) * met
                 weight *= chance if said else 1 - chance
             total += weight
             events_sum += weight * len(events)
             for at, l, _ in events:
                 active[at : at + l] += weight
-            rule = people[0][0][choice[0]]
             for k, query in enumerate(further):
-                met_further[k] += weight * any(is_met(rule, event, query, n) for event in events)
+                met = [any(is_met(rule, event, query, n) for event in events) for rule in choice[0]]
+                met_further[k] += weight * np.mean(met)
     if total == 0:
         return None
     return math.log(total), events_sum / total, active / total, met_further / total
@@ -140,12 +143,14 @@ def rule_of(rule):
     return PresenceRule.any() if kind == "any" else getattr(PresenceRule, kind)(value)
 
 
-def going_by(rules, guess_rate, lapse_rate):
+def going_by(rules, guess_rate, lapse_rate, per_answer=False):
     """Somebody who goes by one of the rules, each as likely, and slips."""
-    return AnswerModels.of(rule=list(rules)).with_noise(guess_rate, lapse_rate)
+    return replace(AnswerModels.of(rule=list(rules)), per_answer=per_answer).with_noise(guess_rate, lapse_rate)
 
 
-def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None):
+def computed(
+    n, p, lam, queries, answers, owners, people, *, cut=True, jitter=True, bouts=None, evidence=None, per_answer=False
+):
     lengths = Lengths.sample(np.arange(1, len(p) + 1), weights=p)
     gap, runs = (1 - lam) / lam, None
     if bouts is not None:
@@ -153,7 +158,7 @@ def computed(n, p, lam, queries, answers, owners, people, *, cut=True, jitter=Tr
         runs = Bouts(share, stages * (1 - leave) / leave, stages)
         gap = share * runs.gap + (1 - share) * gap
     rate = 1 / (gap + float(np.arange(1, len(p) + 1) @ np.asarray(p)))
-    who = {str(k): going_by(map(rule_of, rules), g, l) for k, (rules, g, l) in enumerate(people)}
+    who = {str(k): going_by(map(rule_of, rules), g, l, per_answer) for k, (rules, g, l) in enumerate(people)}
     return posterior(
         queries,
         [np.nan if said is None else said for said in answers],
@@ -185,16 +190,15 @@ def worlds(draw):
     queries = [tuple(sorted(span)) for span in draw(st.lists(spans, min_size=1, max_size=5))]
     if draw(st.booleans()):
         queries = [(float(math.floor(a)), float(math.ceil(b))) for a, b in queries]
-    # one person with a law of rules, or several people with one rule each
-    alone = draw(st.booleans())
+    # one person with a law of rules, or several people with one rule each, or with criteria for every answer
+    alone, per_answer = draw(st.booleans()), draw(st.booleans())
     many = 1 if alone else draw(st.integers(1, 2))
-    kind = draw(st.sampled_from([rules, fractions]))  # a law of any rules, or of criteria
-    people = [
-        (draw(st.lists(kind, min_size=1, max_size=3 if alone else 1)), draw(rates), draw(rates)) for _ in range(many)
-    ]
+    kind = fractions if per_answer else draw(st.sampled_from([rules, fractions]))  # a law of any rules, or of criteria
+    most = 3 if alone or per_answer else 1
+    people = [(draw(st.lists(kind, min_size=1, max_size=most)), draw(rates), draw(rates)) for _ in range(many)]
     answers = draw(st.lists(st.sampled_from([1, 0, 1, 0, None]), min_size=len(queries), max_size=len(queries)))
     owners = draw(st.lists(st.integers(0, many - 1), min_size=len(queries), max_size=len(queries)))
-    how = {"cut": draw(st.booleans()), "jitter": draw(st.booleans())}
+    how = {"cut": draw(st.booleans()), "jitter": draw(st.booleans()), "per_answer": per_answer}
     if draw(st.booleans()):
         shares, leaves = st.sampled_from([0.2, 0.7, 0.95]), st.sampled_from([0.1, 0.4, 0.9])
         how |= {"cut": True, "bouts": (draw(shares), draw(leaves), draw(st.integers(1, 3)))}
@@ -219,7 +223,8 @@ def test_enumeration_of_every_timeline(world):
     assert found.log_likelihood == pytest.approx(wanted[0], abs=1e-10)
     assert found.n_events == pytest.approx(wanted[1], abs=1e-10)
     np.testing.assert_allclose(found.active, wanted[2], atol=1e-10)
-    if given_[6][0] and [part.rule for part in found.people[0]] == list(map(rule_of, given_[6][0][0])):
+    of_first = [rule for rules in found.people[0].choices for rule in rules]
+    if how["per_answer"] or of_first == list(map(rule_of, given_[6][0][0])):
         np.testing.assert_allclose(found.satisfied(further), wanted[3], atol=1e-10)
 
 
@@ -273,28 +278,31 @@ def test_reference_numbers_of_bouts():
 
 
 SCORES = [0, 0, 0, 1, 2, 2, -1, -2, 0, 1, 1, -1]
-#: Answers, lapse, guess, log Z(answers, scores), events, P(active).
+#: Answers, criteria (of several, every answer draws one), lapse, guess, log Z(answers, scores), events, P(active).
 SCORED = [
-    ([0, 1, 1], 0.1, 0.1, 1.7108592799, 2.0645749160,
+    ([0, 1, 1], [0.5], 0.1, 0.1, 1.7108592799, 2.0645749160,
      [0.030000, 0.048461, 0.091341, 0.700285, 0.975339, 0.975450, 0.243287, 0.069243, 0.499123, 0.873287, 0.795306,
       0.219403]),
-    ([0, 1, 0], 0.0, 0.0, 1.0967740444, 1.0155126436,
+    ([0, 1, 0], [0.5], 0.0, 0.0, 1.0967740444, 1.0155126436,
      [0, 0, 0, 0.674594, 0.979877, 0.992911, 0.252963, 0.018630, 0.004027, 0, 0, 0]),
-    ([None, 1, 0], 0.1, 0.05, 1.9258119560, 1.5311890073,
+    ([None, 1, 0], [0.5], 0.1, 0.05, 1.9258119560, 1.5311890073,
      [0.139675, 0.224326, 0.422703, 0.806022, 0.979547, 0.938962, 0.213379, 0.033035, 0.101083, 0.167303, 0.152355,
       0.042043]),
-    ([None, None, None], 0.0, 0.0, 3.1104868528, 2.0002531017,
+    ([None, None, None], [0.5], 0.0, 0.0, 3.1104868528, 2.0002531017,
      [0.137230, 0.241021, 0.452290, 0.799284, 0.944904, 0.855086, 0.194185, 0.056064, 0.358329, 0.624013, 0.568342,
       0.156801]),
+    ([0, 1, 1], [0.25, 0.5], 0.1, 0.1, 1.4148950968, 2.0869288075,
+     [0.040885, 0.068959, 0.130813, 0.595511, 0.965435, 0.958094, 0.245355, 0.074567, 0.500321, 0.872463, 0.794364,
+      0.219000]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", SCORED)
 def test_reference_numbers_of_scores(row):
-    answers, lapse, guess, log_likelihood, n_events, active = row
+    answers, criteria, lapse, guess, log_likelihood, n_events, active = row
     p, clips = (0.1, 0.4, 0.3, 0.2), [(0, 4), (4, 8), (8, 12)]
-    person = [([("fraction", 0.5)], guess, lapse)]
-    how = {"cut": False, "jitter": False, "evidence": [float(s) for s in SCORES]}
+    person = [([("fraction", each) for each in criteria], guess, lapse)]
+    how = {"cut": False, "jitter": False, "per_answer": True, "evidence": [float(s) for s in SCORES]}
     found = computed(12, p, 0.15, clips, answers, [0] * 3, person, **how)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
     assert found.n_events == pytest.approx(n_events, abs=1e-10)
@@ -396,7 +404,7 @@ def test_long_recordings_stay_in_range():
 def test_a_law_of_criteria_is_a_mixture_of_its_nodes():
     law = Annotator.beta(3, 4, guess_rate=0.1, lapse_rate=0.05)
     found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=law)
-    nodes = [part.rule.criterion for part in found.people[0]]
+    nodes = [rule.criterion for (rule,) in found.people[0].choices]
     assert len(nodes) > 4
     single = [
         posterior(
@@ -429,7 +437,7 @@ def test_two_people_with_laws_share_a_lattice_of_criteria():
     law = Annotator.beta(3, 4, guess_rate=0.05, lapse_rate=0.05)
     names = ["a", "b"] * 6 + ["a"]
     found = posterior(SPANS, SAID, renewal=CALLS, recording_length=20, annotator=law, annotators=names)
-    rules = [part.rule for part in found.people[0]]
+    rules = [rule for (rule,) in found.people[0].choices]
     values = []
     for first, second in itertools.product(rules, rules):
         pair = {"a": going_by([first], 0.05, 0.05), "b": going_by([second], 0.05, 0.05)}

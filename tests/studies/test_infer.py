@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,12 @@ import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
 from weakly.io.soundscape import read_scores
+from weakly.model.answer_model import AnswerModels
 from weakly.model.intervals import EventArrays
-from weakly.posterior.chain import prepare
+from weakly.posterior.chain import posterior, prepare
+from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
-from weakly.posterior.fitting import Family, Sheets
+from weakly.posterior.fitting import AnswerPattern, Family, Sheets
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
@@ -342,6 +345,12 @@ BASE = pd.DataFrame(
         ({}, {"step": -1.0}, "step must be > 0"),
         ({}, {"step": 100.0}, "step must be at most the shortest segment, 3 s"),
         ({}, {"unlisted": "no"}, "unlisted must be one of"),
+        ({}, {"presence_criterion": "beta:2,3", "criterion_per": "person"}, "criterion_per must be one of 'recording'"),
+        (
+            {},
+            {"rule": ["seconds:1", "seconds:2"], "criterion_per": "answer"},
+            "only shares of the event can be drawn for every answer, not rules, got seconds:1, seconds:2",
+        ),
         ({}, {"label": "dog"}, "label must be one of 'owl'"),
     ],
 )
@@ -494,6 +503,32 @@ def test_several_annotators_by_name():
     first = wk.infer(frame, annotator={"x": careful, "y": careless}, **how)
     second = wk.infer(frame, annotator={"x": careless, "y": careful}, **how)
     assert first.overall["n_events"][0] > 1 > second.overall["n_events"][0]
+
+
+def test_a_criterion_is_kept_for_a_recording_or_drawn_for_every_answer(tmp_path):
+    """Somebody contradicts themselves about one clip: an accident of two slips, or two criteria."""
+    frame = pd.DataFrame({"recording": "a", "onset": 0.0, "offset": 3.0, "label": "owl", "present": [1.0, 0.0]})
+    law = [wk.Annotator(presence_criterion=each, guess_rate=0.01, lapse_rate=0.01) for each in (0.2, 0.8)]
+    how = {"event_length": 2.0, "event_rate": 0.1, "recording_length": 6.0, "annotator": law, "rng": 0}
+    kept, drawn = (wk.infer(frame, criterion_per=each, **how) for each in ("recording", "answer"))
+    part = drawn.parts["owl"]
+    who = replace(AnswerModels.of(annotator=law), per_answer=True)
+    wanted = posterior([(0, 3), (0, 3)], [1, 0], renewal=part.renewal, recording_length=6.0, annotator=who)
+    assert drawn.log_likelihood == pytest.approx(wanted.log_likelihood, abs=1e-12)
+    assert drawn.log_likelihood > kept.log_likelihood + 1
+    assert drawn.settings["criterion_per"] == "answer"
+    rng, clips = np.random.default_rng(0), np.tile([0.0, 1.5], (9, 1))
+    (pattern,) = AnswerPattern.grouped([("a", clips, np.ones(9), ("",) * 9, 6.0)])
+    prior = posterior(np.empty((0, 2)), [], renewal=part.renewal, recording_length=6.0)
+    noiseless = AnswerModels.of(presence_criterion=[0.2, 0.8])
+    for models, is_alike in ((noiseless, True), (replace(noiseless, per_answer=True), False)):
+        said = _asked_again(pattern, models, [prior], rng)
+        assert (said == said[:, :1]).all() == is_alike
+    path = tmp_path / "clips.csv"
+    frame.to_csv(path, index=False)
+    words = "--event-length 2 --event-rate 0.1 --recording-length 6 --presence-criterion beta:2,3 --guess-rate 0.1"
+    run = CliRunner().invoke(app, ["infer", str(path), *words.split(), "--criterion-per", "answer", "--json"])
+    assert json.loads(run.stdout)["settings"]["criterion_per"] == "answer"
 
 
 def test_settings_and_headline_are_words():

@@ -410,6 +410,7 @@ def infer(
     pilot: list[str] = option("Strong annotations of some recordings: each class's law of lengths."),
     presence_criterion: str = option("Share of an event that is noticed, or a law beta:2,3; left out, estimated."),
     rule: str = option("A presence rule instead: seconds:0.25, any, birdnet."),
+    criterion_per: str = option("Of a law: one criterion per recording, or per answer.", "recording"),
     guess_rate: float = option("Chance of present where the rule says absent.", 0.0),
     lapse_rate: float = option("Chance of absent where the rule says present.", 0.0),
     event_rate: float = option("Events that start per second; left out, estimated."),
@@ -463,7 +464,7 @@ def infer(
             label=reading.label,
             rng=seed,
             progress=True,
-            **common.chosen(values, "rule event_rate bouts calibrate step unlisted"),
+            **common.chosen(values, "rule criterion_per event_rate bouts calibrate step unlisted"),
         )
     caveats = result.caveats()
     for each in said:

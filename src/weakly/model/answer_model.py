@@ -221,6 +221,7 @@ class AnswerModels:
 
     members: tuple[AnswerModel, ...]
     is_unknown: bool = False
+    per_answer: bool = False  # in posteriors: a member is drawn for every answer, not kept throughout a recording
 
     @classmethod
     def of(
@@ -353,7 +354,8 @@ class AnswerModels:
     def with_noise(self, guess_rate: float, lapse_rate: float) -> AnswerModels:
         """The same rules and criteria, a law as :data:`NODES` of them, of people who guess and lapse this often."""
         noise = Annotator(guess_rate=guess_rate, lapse_rate=lapse_rate)
-        return AnswerModels(tuple(AnswerModel(rule=part.rule, annotator=noise) for part in self.parts(NODES)))
+        members = tuple(AnswerModel(rule=part.rule, annotator=noise) for part in self.parts(NODES))
+        return AnswerModels(members, per_answer=self.per_answer)
 
     @property
     def low(self) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.errors import InvalidInput
 from ..base.symbols import check
 from ..model.annotator import Annotator, PresenceRule
-from ..model.answer_model import NODES, AnswerModels, Part
+from ..model.answer_model import NODES, AnswerModels
 from ..model.intervals import as_intervals
 from . import kernels
 from .kernels import Questions, Runs
@@ -152,6 +152,15 @@ def _run(chain: Chain, runs: Runs) -> _Run | int:
     return _Run(chain, runs, float(log_likelihood), tuple(ahead), (back, rise), active, moves, events)
 
 
+class RuleChoices(NamedTuple):
+    """Somebody who keeps one of several equally likely choices throughout a recording, each a rule, or rules of which
+    every answer draws one; and the chance of a present answer where the rule says no, and yes."""
+
+    choices: tuple[tuple[PresenceRule, ...], ...]
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The answers of one recording, and where they let timelines go, for every set of criteria; and per step the
@@ -159,7 +168,7 @@ class Prepared:
 
     recording_length: float
     grid: Grid
-    people: tuple[tuple[Part, ...], ...]
+    people: tuple[RuleChoices, ...]
     combinations: tuple[tuple[int, ...], ...]
     runs: tuple[Runs, ...]
     evidence: Array | None = None
@@ -218,8 +227,8 @@ class Posterior(TimelinePosterior):
 
     renewal: Uncertain
     recording_length: float
-    people: tuple[tuple[Part, ...], ...]
-    combinations: tuple[tuple[int, ...], ...]  # the rule of each person, in each run
+    people: tuple[RuleChoices, ...]
+    combinations: tuple[tuple[int, ...], ...]  # the choice of each person, in each run
     weights: Array  # how likely each run (criteria, and process where there are several) is, given the answers
     grid: Grid
     runs: tuple[_Run, ...]
@@ -271,17 +280,17 @@ class Posterior(TimelinePosterior):
         spans = _inside(segments, self.recording_length)
         chances = []
         for run, combination in zip(self.runs, self.combinations):
-            rule = self.people[who][combination[who]].rule
-            blank = np.ones(len(spans))
-            which = np.zeros(len(spans), np.int64)
-            further, row = _questions(spans, which, [rule], 0 * blank, blank, grid=self.grid)
+            rules = self.people[who].choices[combination[who]]
+            which = np.repeat(np.arange(len(rules)), len(spans))
+            asked, blank = np.tile(spans, (len(rules), 1)), np.ones(len(which))
+            further, row = _questions(asked, which, rules, 0 * blank, blank, grid=self.grid)
             none = kernels.unsatisfied(run.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
-            chances.append(1 - none[row])
+            chances.append(1 - none[row].reshape(len(rules), -1).mean(axis=0))
         return np.asarray(np.clip(self._mean(chances), 0.0, 1.0))
 
     def present(self, segments: Any, *, who: int = 0) -> Array:
         """P(the answer will be present), for many further segments."""
-        _, _, low, high = self.people[who][0]
+        _, low, high = self.people[who]
         return low + (high - low) * self.satisfied(segments, who=who)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
@@ -318,25 +327,45 @@ def _inside(segments: Any, recording_length: float) -> Array:
 _JOINT = 64  # sets of criteria that stand for several annotators, each with a law
 
 
-def _parts(who: Any) -> tuple[Part, ...]:
-    """The rules that somebody may go by, equally likely, with the same noise."""
-    parts = tuple(AnswerModels.of(annotator=who).parts(NODES))
+def _person(who: Any) -> RuleChoices:
+    """Who answers by equally likely rules, with the same noise."""
+    models = AnswerModels.of(annotator=who)
+    parts = models.parts(NODES)
     if len({(part.weight, part.low, part.high) for part in parts}) > 1:
         raise InvalidInput(
             "annotator must be one here, or several rules or criteria with the same guesses and lapses; "
             "give different people by name"
         )
-    return parts
+    rules = [part.rule for part in parts]
+    choices: tuple[tuple[PresenceRule, ...], ...] = tuple((rule,) for rule in rules)
+    if models.per_answer and len(rules) > 1:
+        if any(rule.criterion is None for rule in rules):
+            raise InvalidInput(f"only shares of the event can be drawn for every answer, not rules, got {models.name}")
+        choices = (tuple(sorted(rules, key=lambda rule: rule.criterion or 0.0)),)
+    return RuleChoices(choices, parts[0].low, parts[0].high)
 
 
-def _joint(people: Sequence[tuple[Part, ...]]) -> list[tuple[int, ...]]:
-    """Which rule each of several people goes by, in equally likely combinations (a lattice where there are many)."""
-    several = [len(parts) > 1 for parts in people]
-    if sum(several) <= 1:
-        return [tuple(k if many else 0 for many in several) for k in range(max(map(len, people)))]
+def _joint(people: Sequence[RuleChoices]) -> list[tuple[int, ...]]:
+    """Which choice each of several people keeps, in equally likely combinations (a lattice where there are many)."""
+    sizes = [len(person.choices) for person in people]
+    if sum(size > 1 for size in sizes) <= 1:
+        return [tuple(k if size > 1 else 0 for size in sizes) for k in range(max(sizes))]
     k = np.arange(_JOINT)
     turns = [((k + 0.5) / _JOINT * (a == 0) + (a > 0) * k * math.sqrt(a + 1.0)) % 1 for a in range(len(people))]
-    return list(zip(*((turn * len(parts)).astype(int).tolist() for turn, parts in zip(turns, people))))
+    return list(zip(*((turn * size).astype(int).tolist() for turn, size in zip(turns, sizes))))
+
+
+def _factors(no: Array, yes: Array, many: int) -> tuple[Array, Array]:
+    """(answers, rules): a factor of each of so many nested rules, the easiest first, where it is satisfied and where
+    not. The chance of an answer of which k rules are satisfied, a share k / many of the way from no to yes, is their
+    product: ratios of neighbouring chances, and one of them by itself, from the side on which none of them is zero."""
+    share = np.arange(many + 1) / many
+    level = np.outer(no, 1 - share) + np.outer(yes, share)
+    below, above = level[:, :-1], level[:, 1:]
+    rises, bare = (yes >= no)[:, None], np.arange(many) == np.where(yes >= no, many - 1, 0)[:, None]
+    over = np.where(bare, 1.0, np.where(rises, above, below))
+    over = np.where(over > 0, over, 1.0)
+    return np.where(rises & ~bare, 1.0, above / over), np.where(rises | bare, below / over, 1.0)
 
 
 def prepare(
@@ -362,23 +391,31 @@ def prepare(
         unknown = [name for name in people if name not in who]
         if unknown:
             raise InvalidInput(f"annotator has no entry for {unknown[0]!r}; there are {', '.join(map(str, who))}")
-        parts = {name: _parts(who[name]) for name in people}
+        persons = {name: _person(who[name]) for name in people}
     else:
-        parts = dict.fromkeys(dict.fromkeys(names) or [""], _parts(who))
+        persons = dict.fromkeys(dict.fromkeys(names) or [""], _person(who))
     grid = Grid.of(renewal, length)
-    everybody = tuple(parts.values())
+    everybody = tuple(persons.values())
     answered = ~np.isnan(said)
-    owner = np.array([list(parts).index(name) for name in names[answered]], dtype=np.int64)
-    low, high = (np.array([person[0][k] for person in everybody]) for k in (2, 3))
+    owner = np.array([list(persons).index(name) for name in names[answered]], dtype=np.int64)
+    low, high = (np.array([person[k] for person in everybody]) for k in (1, 2))
     yes = np.where(said[answered] == 1, high[owner], 1 - high[owner])
     no = np.where(said[answered] == 1, low[owner], 1 - low[owner])
     combinations = _joint(everybody)
     runs = []
     for combination in combinations:
-        rules = [person[k].rule for person, k in zip(everybody, combination)]
-        distinct = list(dict.fromkeys(rules))  # people with the same rule share their queries' bits
-        which = np.array([distinct.index(rule) for rule in rules], dtype=np.int64)[owner]
-        ask, _ = _questions(spans[answered], which, distinct, yes, no, grid=grid)
+        choices = [person.choices[k] for person, k in zip(everybody, combination)]
+        # people with the same rule share their queries' bits
+        distinct = list(dict.fromkeys(rule for rules in choices for rule in rules))
+        asked: list[Any] = []
+        for k, rules in enumerate(choices):
+            mine = np.flatnonzero(owner == k)
+            for rule, *factors in zip(rules, *(each.T for each in _factors(no[mine], yes[mine], len(rules)))):
+                asked.append((mine, np.full(len(mine), distinct.index(rule)), *factors))
+        row, which, met, unmet = map(np.concatenate, zip(*asked))
+        order = np.argsort(row, kind="stable")
+        spread = spans[answered][row[order]]
+        ask, _ = _questions(spread, which[order], distinct, met[order], unmet[order], grid=grid)
         runs.append(_runs(grid, ask))
     return Prepared(length, grid, everybody, tuple(combinations), tuple(runs), evidence)
 
@@ -396,7 +433,7 @@ def posterior(
     renewal : the events: law of lengths, rate, step; or several processes of which a recording follows one.
     recording_length : seconds.
     annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
-        throughout a recording.
+        throughout a recording, or draws one for every answer (:attr:`.AnswerModels.per_answer`).
     annotators : the name of each answer's annotator, where there are several.
     evidence : per step, a detector's log p(what it saw | event) - log p(the same | none).
 

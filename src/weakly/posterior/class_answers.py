@@ -380,12 +380,13 @@ def _asked_again(
     met = np.zeros((DRAWS, len(pattern.segments)), np.bool_)
     chance = np.zeros((2, len(pattern.segments)))
     people = dict.fromkeys(pattern.annotators)
-    rules: dict[str, Any] = {}
+    rules: dict[str, Any] = {}  # and which of them each answer goes by
     for name in people:
-        parts = AnswerModels.of(annotator=annotator[name] if isinstance(annotator, Mapping) else annotator).parts(NODES)
-        part = parts[rng.integers(len(parts))]
-        rules[name] = part.rule
-        chance[:, [k for k, each in enumerate(pattern.annotators) if each == name]] = [[part.low], [part.high]]
+        models = AnswerModels.of(annotator=annotator[name] if isinstance(annotator, Mapping) else annotator)
+        parts = models.parts(NODES)
+        drawn = rng.integers(len(parts), size=met.shape if models.per_answer else None)
+        rules[name] = [part.rule for part in parts], np.broadcast_to(drawn, met.shape)
+        chance[:, [k for k, each in enumerate(pattern.annotators) if each == name]] = [[parts[0].low], [parts[0].high]]
     starts, widest = pattern.segments[:, 0], float(np.diff(pattern.segments, axis=1).max())
     sizes = np.diff(np.linspace(0, DRAWS, len(priors) + 1).astype(int))
     first = 0
@@ -396,11 +397,13 @@ def _asked_again(
         low, high = np.searchsorted(starts, onset - widest), np.searchsorted(starts, offset)
         event = np.repeat(np.arange(len(onset)), high - low)
         segment = np.arange(len(event)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + low[event]
-        for name, rule in rules.items():
+        for name, (every, drawn) in rules.items():
             mine = np.array([each == name for each in pattern.annotators])[segment]
-            e, q = event[mine], segment[mine]
-            hit = rule.is_present(event=np.column_stack((onset[e], offset[e])), segment=pattern.segments[q])
-            met[first + sample[e[hit]], q[hit]] = True
+            by = np.where(mine, drawn[first + sample[event], segment], -1)
+            for k in np.unique(by[mine]).tolist():
+                e, q = event[by == k], segment[by == k]
+                hit = every[k].is_present(event=np.column_stack((onset[e], offset[e])), segment=pattern.segments[q])
+                met[first + sample[e[hit]], q[hit]] = True
         first += size
     return np.asarray(rng.random(met.shape) < np.where(met, chance[1], chance[0]))
 

@@ -41,6 +41,7 @@ def infer(
     annotator: AnswerLike | Mapping[str, AnswerLike] | None = None,
     presence_criterion: AnswerLike | None = None,
     rule: AnswerLike | None = None,
+    criterion_per: Literal["recording", "answer"] = "recording",
     event_rate: float | None = None,
     bouts: bool | None = None,
     scores: pd.DataFrame | None = None,
@@ -68,6 +69,8 @@ def infer(
         everybody are estimated, and ``notes`` say so. All left out: these are estimated, and so is the criterion where
         the answers allow it, else it is .5, and intervals hold for .3 to .7; it is a share of the event, or of the
         shorter of event and segment where that explains the answers better.
+    criterion_per : of a law of criteria, or several, everybody keeps one throughout a ``recording``, or draws one for
+        every ``answer``.
     event_rate : events that start per second; left out, it is estimated.
     bouts : whether events come in bouts (gaps of two kinds, short and long). Left out, both are tried, and intervals
         hold for events that come independently too, unless the evidence excludes it; False: events do not bunch.
@@ -99,7 +102,8 @@ def infer(
         check("event_rate", event_rate)
         if event_length is None:
             raise InvalidInput("event_rate without event_length: give the law of event lengths too, or leave both out")
-    who = _answering(annotator, presence_criterion, rule)
+    choice("criterion_per", criterion_per, ("recording", "answer"))
+    who = _answering(annotator, presence_criterion, rule, criterion_per == "answer")
     generator = np.random.default_rng(rng)
     frames = {} if scores is None else frames_by_class(scores)
     patterns, known, notes = _patterns(given, label, unlisted, recording_length, frames)
@@ -152,7 +156,7 @@ def infer(
                 try:
                     at_criterion[None][name] = task.posterior(who, **how)
                 except Contradiction as error:
-                    if annotator is not None or isinstance(who, dict):
+                    if annotator is not None or isinstance(who, dict) or who.per_answer:
                         raise InvalidInput(f"{error}; left out, both are estimated") from error
                     at_criterion[None][name] = task.posterior(who.with_noise(SLIP, SLIP), slips=True, **how)
                     notes.append(f"{error.plain}: guesses and lapses are allowed for and estimated")
@@ -167,7 +171,8 @@ def infer(
                 unasked[name] = Unasked(share, _left_out(given, name), *ends)
     names = None if event_length is None else {name: law.name for name, law in laws.items() if law is not None}
     settings: dict[str, Any] = {"event_length": names, "annotator": who, "event_rate": event_rate, "bouts": bouts}
-    settings |= {"scores": scores is not None, "step": step, "unlisted": unlisted, "label": label, "draws": draws}
+    settings |= {"criterion_per": criterion_per, "scores": scores is not None, "step": step, "unlisted": unlisted}
+    settings |= {"label": label, "draws": draws}
     others = {c: parts for c, parts in at_criterion.items() if interval is None and c in CRITERIA}
     shorter = kind == PresenceRule.shorter
     result = Inference(at_criterion[best], settings, best, weights, others, interval, tuple(notes), shorter, unasked)
@@ -267,17 +272,21 @@ def _law(event_length: Any, label: str, known: Mapping[str, float]) -> Lengths |
     return None if event_length is None else Lengths.of(event_length)
 
 
-def _answering(annotator: Any, presence_criterion: Any, rule: Any) -> AnswerModels | dict[str, AnswerModels] | None:
+def _answering(
+    annotator: Any, presence_criterion: Any, rule: Any, per_answer: bool
+) -> AnswerModels | dict[str, AnswerModels] | None:
     """Who answers, or each by name; None where nothing is told. A rule may replace the criterion of an annotator."""
     if isinstance(annotator, Mapping):
-        people = {name: _answering(each, presence_criterion, rule) for name, each in annotator.items()}
+        people = {name: _answering(each, presence_criterion, rule, per_answer) for name, each in annotator.items()}
         return {name: one for name, one in people.items() if isinstance(one, AnswerModels)}
-    if annotator is not None and rule is not None:
-        noise = AnswerModels.of(annotator=annotator)
-        return AnswerModels.of(presence_criterion=presence_criterion, rule=rule).with_noise(noise.low, 1 - noise.high)
     if annotator is None and presence_criterion is None and rule is None:
         return None
-    return AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    if annotator is not None and rule is not None:
+        noise = AnswerModels.of(annotator=annotator)
+        models = AnswerModels.of(presence_criterion=presence_criterion, rule=rule).with_noise(noise.low, 1 - noise.high)
+    else:
+        models = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=annotator)
+    return replace(models, per_answer=per_answer)
 
 
 def _seconds(who: AnswerModels | Mapping[str, AnswerModels] | None) -> float | None:
