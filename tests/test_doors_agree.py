@@ -32,7 +32,7 @@ from weakly.methods.base import Recording, SimulatedAnnotator, run
 from weakly.methods.information import Information
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.intervals import EventArrays, window_counts, window_starts
-from weakly.studies.evaluate.clips import clip_labels, compare_rules
+from weakly.studies.evaluate.clips import clip_labels
 from weakly.studies.plan.pilot import Pilot
 from weakly.studies.simulate import PILOT
 
@@ -461,7 +461,6 @@ RESULTS = {
     "evaluation of one": lambda events, answers: wk.evaluate(events, label="dog", **SCORED | {"segment_length": 1.0}),
     "evaluation of a rule": lambda events, answers: wk.evaluate(events, rule=PresenceRule.any(), segment_length=1.0),
     "evaluation of nothing": lambda events, answers: wk.evaluate([[]], recording_length=9.0, **SCORED),
-    "comparison of rules": lambda events, answers: compare_rules(events, segment_length=2.0),
     "simulation": lambda events, answers: wk.simulate(1.0, segment_length=[1.0, 2.0], **DRAWN),
     "simulation of one": lambda events, answers: wk.simulate(1.0, segment_length=1.0, **DRAWN),
     "simulation of nothing": lambda events, answers: wk.simulate(

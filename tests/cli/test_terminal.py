@@ -80,7 +80,7 @@ COMMANDS = {
     ),
     "evaluate, rules": (
         ["evaluate", "pilot.tsv", *SECONDS, "--segment-length", "3", "--compare-rules"],
-        r"^By the rules of the tools 3 s clips have",
+        r"^With the rule \S+, segments of 3 s are used",
     ),
     "simulate": (
         [*words("simulate --event-length 1 --events 3 --recording-length 60"),

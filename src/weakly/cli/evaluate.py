@@ -18,7 +18,6 @@ from .common import Outlet, ReadingOptions, command, deliver, fresh, numbers, op
 
 if TYPE_CHECKING:
     from ..model.events import Events
-    from ..studies.evaluate.clips import RuleComparison
     from ..studies.evaluate.evaluation import Evaluation
 
 _HELP = """Evaluate segment lengths and presence rules exactly on strong annotations.
@@ -55,7 +54,9 @@ def evaluate(
     edge: str = option("Segments at a recording's ends: truncate, inside, infinite, circular.", "truncate"),
     hop: float = option("Seconds between the starts of overlapping segments."),
     votes: int = option("Overlapping segments that must agree, with --hop."),
-    compare_rules: bool = option("The rules of the tools side by side.", False, "--compare-rules"),
+    compare_rules: bool = option(
+        "The rules of the tools too, and the events that some lose.", False, "--compare-rules"
+    ),
     labels: Path = option("Write clip labels: .csv (clips), .tsv (DCASE) or a folder.", metavar="OUT", callback=fresh),
     best: bool = option("Only the best segment length of each class.", False, "--best"),
     objective: str = option("What is best: overlap_accuracy, recording_accuracy.", "overlap_accuracy"),
@@ -72,18 +73,23 @@ def evaluate(
     """Evaluate, and compare rules where that is asked for."""
     from ..base.parallel import open_executor
     from ..base.symbols import choice
+    from ..model.annotator import PRESETS
     from ..model.answer_model import UNKNOWN, AnswerModels
     from ..studies.evaluate.evaluation import OBJECTIVES
 
     choice("objective", objective, OBJECTIVES)
     card, reading = reading.card()
-    who = AnswerModels.of(presence_criterion=presence_criterion, rule=rule, annotator=card, unknown=UNKNOWN[1])
+    given = {"presence_criterion": presence_criterion, "rule": rule, "annotator": card}
+    who = AnswerModels.of(**given, unknown=UNKNOWN[1])
     if labels is not None and who.is_unknown:
         raise InvalidInput("--labels needs --presence-criterion or --rule")
     if labels is not None and edge not in ("truncate", "inside"):
         raise InvalidInput(f"--labels needs --edge truncate or inside, got {edge}: clips end with their recording")
-    asked: dict[str, Any] = {"phase": _phase(phase), "edge": edge, "hop": hop, "votes": votes}
-    asked["presence_criterion"] = None if who.is_unknown and compare_rules else who  # the tools' rules alone
+    start = 0.0 if compare_rules and phase == "random" else _phase(phase)  # which events vanish depends on it
+    asked: dict[str, Any] = {"phase": start, "edge": edge, "hop": hop, "votes": votes, "presence_criterion": who}
+    if compare_rules:
+        told = [each for each in given.values() if each is not None]
+        asked["presence_criterion"] = AnswerModels.of(rule=[*told, *PRESETS.values()]).distinct
     if segment_length is not None:
         asked["segment_length"] = numbers(segment_length, name="--segment-length")
     alone: dict[str, Any] = {"--where": reading.where, "--annotator": reading.annotator, "--examined": reading.examined}
@@ -102,11 +108,11 @@ def evaluate(
             events = _events(files, reading)
             result = _at_once(events, asked, reading.label, compare_rules, how)
             if labels is not None:
-                wrote(*_write_labels(events, asked, reading.label, labels))
+                wrote(*_write_labels(events, asked | {"presence_criterion": who}, reading.label, labels))
     for finding in result.findings:
         warnings.warn(finding.text, AssumptionWarning, stacklevel=1)
     if objective != "overlap_accuracy" or best:
-        result = replace(result, objective=objective, only_best=best) if hasattr(result, "objective") else result
+        result = replace(result, objective=objective, only_best=best)
     deliver(result, outlet, name="evaluation", most=24)
 
 
@@ -120,11 +126,9 @@ def _events(files: list[str], reading: ReadingOptions) -> Events:
     return events if reading.label is None or reading.label in events.labels else reading.events(files)
 
 
-def _at_once(
-    events: Events, asked: dict[str, Any], label: str | None, rules: bool, how: dict[str, Any]
-) -> Evaluation | RuleComparison:
-    """Evaluate what was read whole; assumptions are checked and the rules compared on the way."""
-    from ..studies.evaluate.clips import compare_rules
+def _at_once(events: Events, asked: dict[str, Any], label: str | None, rules: bool, how: dict[str, Any]) -> Evaluation:
+    """Evaluate what was read whole; assumptions are checked, and lost events looked for, on the way."""
+    from ..studies.evaluate.clips import vanished_events
     from ..studies.evaluate.evaluation import lengths_to_try
     from ..studies.evaluate.evaluator import check_assumptions
     from ..studies.evaluate.evaluator import evaluate as make
@@ -132,20 +136,13 @@ def _at_once(
     lengths = asked.setdefault("segment_length", None)
     if lengths is None:
         lengths = asked["segment_length"] = lengths_to_try(events, label=label)
-    evaluation = make(events, label=label, **how, **asked) if asked["presence_criterion"] is not None else None
-    comparison = None
-    assumptions = tuple(check_assumptions(events, segment_length=lengths, label=label))
+    evaluation = make(events, label=label, **how, **asked)
+    assumptions, vanished = tuple(check_assumptions(events, segment_length=lengths, label=label)), None
     if rules:
-        start = 0.0 if asked["phase"] == "random" else asked["phase"]
-        with warnings.catch_warnings():
-            if evaluation is not None:  # it has said so already
-                warnings.simplefilter("ignore", AssumptionWarning)
-            comparison = compare_rules(events, segment_length=lengths, phase=start, label=label)
-        comparison = replace(comparison, assumptions=assumptions)
-    if evaluation is None:
-        assert comparison is not None
-        return comparison
-    return replace(evaluation, assumptions=assumptions, comparison=comparison)
+        certain = [each.rule for each in asked["presence_criterion"] if each.rule is not None and each.is_noiseless]
+        where = {name: asked[name] for name in ("phase", "hop", "edge")}
+        vanished = vanished_events(events, segment_length=lengths, rules=certain, label=label, **where)
+    return replace(evaluation, assumptions=assumptions, vanished=vanished)
 
 
 #: Bytes of Parquet and of text from which on tables are read in chunks.

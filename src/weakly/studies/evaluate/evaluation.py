@@ -16,6 +16,7 @@ from ...base.report import Number, Report, Result
 from ...base.results import METRICS, WORDS, Finding, counted, percent, safe_label, seconds, to_jsonable
 from ...base.symbols import choice, plain_name
 from ...engine.tally import Tally
+from ...model.annotator import PRESETS
 from ...model.answer_model import UNKNOWN, AnswerModels
 from ...model.events import Events
 from ...model.intervals import Floats
@@ -23,8 +24,6 @@ from ...model.intervals import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from .clips import RuleComparison
 
 _KEYS = ("label", "segment_length", "presence_criterion", "rule", "annotator")
 _MORE = ("overlap_accuracy_per_segment", "overlap_accuracy_bound", "n_overlapping", "n_present")
@@ -123,7 +122,7 @@ class Evaluation(ScoreRows):
     pooled: Tally
     settings: dict[str, Any]
     assumptions: tuple[Assumption, ...] = ()  # of the closed forms, where they were checked
-    comparison: RuleComparison | None = None  # the rules of the tools, where they were asked for
+    vanished: pd.DataFrame | None = None  # events that some rules lose, where the rules of the tools were asked for
     objective: str = "overlap_accuracy"  # what the best segment length has most of
     only_best: bool = False  # whether the rows of other segment lengths are left out of what is told
 
@@ -153,22 +152,24 @@ class Evaluation(ScoreRows):
     def findings(self) -> tuple[Finding, ...]:
         return broken(self.assumptions)
 
-    def _sentences(self) -> list[str]:
-        """All classes together first, one sentence per observer, then where classes differ."""
+    def sentences(self) -> list[str]:
+        """All classes together first, one sentence per observer, then where classes differ, and what rules decide."""
         best = (self.overall if self.several else self).best()
         if not len(best):
             return ["There are no events to label here."]
         of = f" for {len(self.tallies):,} classes together" if self.several else ""
-        sentences = told(best, tried=len(self.settings["segment_length"]), of=of)
+        lengths = self.settings["segment_length"].tolist()
+        sentences = told(best, tried=len(lengths), of=of)
         sentences += _classes(self, best.iloc[0], list(self.who.frame()))
-        return [*sentences, *([ASSUMED] if self.who.is_unknown else [])]
-
-    def sentences(self) -> list[str]:
-        return [*self._sentences(), *([] if self.comparison is None else self.comparison.sentences())]
-
-    @property
-    def answer(self) -> str:
-        return " ".join(self._sentences())
+        sentences += [ASSUMED] if self.who.is_unknown else []
+        if self.vanished is not None:
+            counts = {width: int((self.vanished["segment_length"] == width).sum()) for width in lengths}
+            most = max(lengths, key=lambda width: counts[width])
+            lost = f"{counted(counts[most], 'event')} {'is' if counts[most] == 1 else 'are'}"
+            sentences.append(f"At {seconds(most)} the rule decides whether {lost} found at all.")
+            tools = ", ".join(f"{rule.name} of {tool}" for tool, rule in PRESETS.items())
+            sentences.append(f"Rules of tools: {tools}.")
+        return sentences
 
     def best(self) -> pd.DataFrame:
         """For each class and criterion (or rule) the row of the segment length at which the objective is largest.
@@ -194,7 +195,7 @@ class Evaluation(ScoreRows):
         return table
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The best segment length of all classes together and of each, all classes together, every row; the rules."""
+        """The best segment length of all classes together and of each, all classes together, every row; lost events."""
         tables = {}
         if len(self.settings["segment_length"]) > 1:
             both = [self.overall, self] if self.several else [self]
@@ -202,7 +203,7 @@ class Evaluation(ScoreRows):
         if self.several:
             tables["overall"] = self.overall.to_frame()
         tables["evaluation"] = self.to_frame()
-        return tables | ({} if self.comparison is None else self.comparison.tables())
+        return tables | ({} if self.vanished is None else {"vanished": self.vanished})
 
     def shown(self) -> dict[str, pd.DataFrame]:
         tables = self.tables()
@@ -210,16 +211,14 @@ class Evaluation(ScoreRows):
         if not (self.only_best and "best" in tables):
             titles |= {"overall": "All classes together", "evaluation": "Per class"}
         own = {title: brief(tables[name]) for name, title in titles.items() if name in tables}
-        return own | ({} if self.comparison is None else self.comparison.shown())
+        return own | ({} if self.vanished is None else {"Events that vanish": self.vanished.head(10)})
 
     def to_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {"settings": self.settings, "answer": self.answer}
-        document |= {name: table for name, table in self.tables().items() if name in ("best", "overall")}
+        document |= {name: table for name, table in self.tables().items() if name != "evaluation"}
         if not (self.only_best and "best" in document):
             document["rows"] = self._frame
         document |= {"assumptions": self.assumptions} if self.assumptions else {}
-        if self.comparison is not None:
-            document["comparisons"] = self.comparison.to_dict()["comparisons"]
         return dict(to_jsonable(document))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
@@ -230,24 +229,24 @@ class Evaluation(ScoreRows):
         """Accuracy near events and that of all time over several segment lengths, of all classes together."""
         whole = self.overall if self.several else self
         names = CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
-        own: dict[str, Any] = {name: whole.plot(metric=name).figure for name in names}
-        return own | ({} if self.comparison is None else self.comparison.figures())
+        return {name: whole.plot(metric=name).figure for name in names}  # type: ignore[misc]
 
     def page(self) -> Report:
-        page, tables = Report("What weak labels make of these annotations").sentences(self._sentences()), self.tables()
+        page, tables = Report("What weak labels make of these annotations").sentences(self.sentences()), self.tables()
         if self.findings:
             page.heading("Mind").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         which = f"all {len(self.tallies):,} classes together" if self.several else "the class asked for"
         for name, figure in self.figures().items():
-            if name in CAPTIONS:
-                page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
+            page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
         if "best" in tables:
             page.heading(f"Best segment length of each class, by {plain_name(self.objective)}")
             page.table(brief(tables["best"]))
         if self.several:
             page.heading("All classes together").table(brief(tables["overall"]))
         page.heading("Every class, every length").table(self.brief(), most=2000)
-        return page if self.comparison is None else page.add(self.comparison.page())
+        if self.vanished is not None:
+            page.heading("Events that vanish under some rule").table(self.vanished, most=200)
+        return page
 
 
 def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
