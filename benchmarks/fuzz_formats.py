@@ -85,7 +85,7 @@ def mangled(data: bytes, dice: random.Random) -> bytes:
 
 #: Formats in which a line is a row, below one line of names.
 TABLES = {"csv", "tsv", "dcase", "birdnet", "szcore", "boris", "aplose", "kaleidoscope", "bids", "raven", "sonyc",
-          "clips-wide", "votes", "audioset", "stead", "wide", "charades"}  # fmt: skip
+          "clips-wide", "audioset", "stead", "wide"}  # fmt: skip
 
 
 def lines_of(path: Path) -> int | None:

@@ -156,13 +156,6 @@ ZOO = {
         {'video_test_4': None},
         (1, 1, 0, 0, 0),
     ),
-    'Charades_v1_test.csv': (
-        'charades',
-        'recording = id (2), label = actions (2), time = start to end in seconds, recording_length = length',
-        [('0BH84', 11.9, 21.2, 'c019'), ('0BH84', 0.0, 5.0, 'c092')],
-        {'0BH84': 24.83, '08Y62': 20.1},
-        (2, 1, 1, 0, 0),
-    ),
     'aoef.json': (
         'aoef',
         'recording = path (3), label = the first tag (1), recording_length = duration',
@@ -203,13 +196,6 @@ ZOO = {
         'recording = subject_data (1), label = annotations (1), annotator = user_name',
         [('a.wav', None, None, 'Is there a bat?', 1.0, 'ann'), ('a.wav', None, None, 'Is there a bat?', 0.0, 'bob')],
         {'a.wav': None},
-        (2, 2, 0, 0, 0),
-    ),
-    'votes.csv': (
-        'votes',
-        'recording = clip (2), label = species (1), time = start to end in seconds, votes = n_yes to n_no',
-        [('a.wav', 0.0, 10.0, 'owl', 1.0, 'vote 1'), ('a.wav', 0.0, 10.0, 'owl', 1.0, 'vote 2'), ('a.wav', 0.0, 10.0, 'owl', 1.0, 'vote 3'), ('a.wav', 0.0, 10.0, 'owl', 0.0, 'vote 4'), ('b.wav', 0.0, 10.0, 'owl', 0.0, 'vote 1'), ('b.wav', 0.0, 10.0, 'owl', 0.0, 'vote 2')],
-        {'a.wav': None, 'b.wav': None},
         (2, 2, 0, 0, 0),
     ),
     'a.uem': (
@@ -463,7 +449,7 @@ HOPELESS = {
     'unstopped.csv': ('Observation id,Time,Subject,Behavior,Status\no,1,a,lick,START\no,2,a,lick,START\n', "line 3: START of 'lick' where the other of START and STOP should be"),
     'empty.boris': ('{"behaviors_conf": {}, "observations": {}}', 'is a BORIS project without observations'),
     'timeless_events.tsv': ('onset\tduration\tresponse_time\nn/a\tn/a\t1.5\n1\t2\t0.5\n', "line 2, column 'onset': the event has a time that is not a number"),
-    'charades.csv': ('id,actions,length\n0BH84,c019 11.90 21.20;c092 0.00 5.00.83,24\n', "line 2, column 'actions': 'c092 0.00 5.00.83' is not a class, a start and an end"),
+    'charades.csv': ('id,actions,length\n0BH84,c019 11.90 21.20,24\n', 'make a row of each (id,start,end,class)'),
     'nameless.csv': ('file,onset,offset,label\na.wav,1,2,x\n,3,4,x\n', "line 3, column 'recording': the row names no recording"),
     'point.csv': ('file,onset,offset,label\na.wav,1,1,x\n', "line 2, column 'offset': the event has no length (a point?)"),
     'swapped.csv': ('file,onset,offset,label\na.wav,3,2,x\n', 'the event ends before it starts: onset 3, offset 2'),
@@ -473,7 +459,8 @@ HOPELESS = {
     'video.json': ('{"database": {"v": {"duration": 10, "annotations": [{"label": "x"}]}}}', "video v, annotation 1, column 'segment': has no start and end"),
     'odd.json': ('{"a": 1}', 'is JSON of no known kind'),
     'big.csv': ('file,onset,offset,label\na.wav,1,1e999,x\n', "'1e999' is not a number"),
-    'votes.csv': ('clip,n_yes,n_votes\na.wav,5,3\n', 'votes must be whole numbers, no fewer than 0 and no more than all votes'),
+    'frames.txt': ('1-30 SIL\n31-150 take_cup\n151-300 pour\n', "its first line '1-30 SIL' is of no known format"),
+    'tally.csv': ('file,start,end,species,yes,no\na.wav,0,10,owl,5,1\nb.wav,0,10,owl,3,4\n', "'yes' and 'no' count votes"),
     'yaml.txt': ('fine:\n  1: x\n', "its first line 'fine:' is of no known format"),
     'lengths.csv': ('filename,duration\n1001,10\n', 'lists the lengths of recordings and no events; give it as recording_length'),
     'sound.wav': ('RIFF0000WAVEfmt ', 'is sound or video (RIFF)'),
@@ -563,13 +550,17 @@ def test_whatever_the_recording_is_called_no_number_changes(tmp_path, name):
     assert results(name).equals(results("recording"))
 
 
-def test_votes_for_each_choice_beside_all_votes(tmp_path):
+def test_counts_of_votes_are_refused_until_somebody_says_what_they_mean(tmp_path):
     path = tmp_path / "z.csv"
     path.write_text("subject_id,workflow_id,choice,votes,total\n1,2,dog,3,5\n1,2,none,2,5\n7,2,dog,0,4\n")
-    found = read_answers(path)
-    assert found.reading.startswith("recording = subject_id (2), label = choice (2)")
-    said = found.to_frame().groupby(["recording", "label"])["present"].agg(["sum", "size"])
-    assert said.to_numpy().tolist() == [[3.0, 5], [2.0, 5], [0.0, 4]]
+    with pytest.raises(InvalidInput, match="'votes' and 'total' count votes") as refused:
+        read_answers(path)
+    assert "--columns answer=votes" in str(refused.value)
+    with pytest.warns(AssumptionWarning, match="more than 0 is taken as present"):
+        said = read_answers(path, columns={"answer": "votes"}).to_frame()
+    assert said[["recording", "label", "present"]].to_numpy().tolist() == [
+        ["1", "dog", 1.0], ["1", "none", 1.0], ["7", "dog", 0.0],
+    ]  # fmt: skip
 
 
 def test_a_video_with_an_empty_list_and_no_subset_is_empty(tmp_path):

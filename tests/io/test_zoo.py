@@ -369,11 +369,6 @@ POINTS = [
     Stranger("picks of phases", {"picks.csv": table(
         "trace_id,phase,time_s", "t1,P,10.0", "t1,S,15.0", "t2,P,9.0")},
         [("t1", 9.9, 10.1, "P"), ("t1", 14.9, 15.1, "S"), ("t2", 8.9, 9.1, "P")], way="--point-length 0.2"),
-    Stranger("SoccerNet", {"g/Labels-v2.json": json.dumps({"UrlLocal": "england/2015/a - b", "annotations": [
-        {"gameTime": "1 - 00:10", "label": "Kick-off", "position": "10000", "team": "home", "visibility": "visible"},
-        {"gameTime": "2 - 00:05", "label": "Goal", "position": "5000", "team": "away", "visibility": "visible"}]})},
-        [("england/2015/a - b/1", 9.9, 10.1, "Kick-off"), ("england/2015/a - b/2", 4.9, 5.1, "Goal")],
-        way="--point-length 0.2"),
     Stranger("JAMS beats", {"b.jams": jams("song", ("beat", "", [(1.0, 0, 1), (2.0, 0, 2)]))},
         [("b", 0.9, 1.1, "1"), ("b", 1.9, 2.1, "2")], way="--point-length 0.2"),
     Stranger("a point near the start is cut at 0", {"p.csv": table("file,time,label", "a.wav,0.05,kick", "a.wav,2,kick")},
@@ -409,11 +404,6 @@ BARE = [
         [("s", 0, 0.5, "Silence"), ("s", 0.5, 27.5, "Intro"), ("s", 27.5, 40, "Verse")], way="--columns offset=@next"),
     Stranger("the same under names", {"s.csv": table("song,start,section", "x,0,intro", "x,10,verse", "x,30,end")},
         [("x", 0, 10, "intro"), ("x", 10, 30, "verse")], way="--columns offset=@next"),
-    Stranger("Breakfast: frames and a label", {"P03_cam01.txt": table("1-30 SIL", "31-150 take_cup", "151-300 pour")},
-        [("P03_cam01", 0, 2, "SIL"), ("P03_cam01", 2, 10, "take_cup"), ("P03_cam01", 10, 20, "pour")],
-        way="--columns rate=15"),
-    Stranger("a label for each frame", {"rgb-01.txt": table(*["start"] * 30, *["cut"] * 60, *["end"] * 30)},
-        [("rgb-01", 0, 1, "start"), ("rgb-01", 1, 3, "cut"), ("rgb-01", 3, 4, "end")], way="--columns rate=30"),
 ]  # fmt: skip
 CLIPS = [
     Stranger("ESC-50", {"esc50.csv": table(
@@ -527,9 +517,6 @@ LATER = [
     Stranger("a data set's name is no class", {"f.csv": table(
         "itemid,datasetid,hasbird", "64486,ff1010,0", "2525,ff1010,1")},
         [("64486", NAN, NAN, "hasbird", "", 0), ("2525", NAN, NAN, "hasbird", "", 1)], "answers"),
-    Stranger("votes with doubts", {"v.csv": table("clip_id,yes,no,unsure", "c1,1,0,1", "c2,0,1,0")},
-        [("c1", NAN, NAN, "event", "vote 1", 1), ("c1", NAN, NAN, "event", "vote 2", NAN),
-         ("c2", NAN, NAN, "event", "vote 1", 0)], "answers"),
     Stranger("two scorers' stages, no recording", {"h.csv": table(
         "epoch,stage_scorer1,stage_scorer2", "1,W,W", "2,N1,W")},
         [("h", 0, 30, "W"), ("h", 0, 30, "W"), ("h", 30, 60, "N1"), ("h", 30, 60, "W")], way="--columns length=30s"),
@@ -553,8 +540,6 @@ LATER = [
         [("b", 1, 2, "dog"), ("b", 3, 4, "cat")], way="--columns recording=@file", noted=True),
     Stranger("starts and lengths without names", {"b.csv": table("a.wav,1.0,0.5,dog", "a.wav,3.0,0.2,cat")},
         [("a.wav", 1, 1.5, "dog"), ("a.wav", 3, 3.2, "cat")], way="--columns length=offset"),
-    Stranger("a number for each frame", {"v.txt": table(*["0"] * 10, *["1"] * 20)},
-        [("v", 1, 3, "1")], also="--columns rate=10 --absent 0"),
     Stranger("starts and ends of a seizure", {"c.csv": table(
         "patient_id,seizure_start,seizure_end,type", "p1,100,None,FS", "p1,300,360,FS", "p2,10,,GS")},
         [("p1", 300, 360, "FS")], way="--on-error skip", empty=("p2",)),

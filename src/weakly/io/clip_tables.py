@@ -1,4 +1,4 @@
-"""Tables of answers: long (a row an answer), wide (a column a class, or ``..._presence``), counts of votes, Zooniverse.
+"""Tables of answers: long (a row an answer), wide (a column a class, or ``..._presence``), Zooniverse.
 
 The words of answers are those of ``vocabulary``; a cell that is none of them is a broken row.
 """
@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..model.answers import Answers
 from .formats import Format, delimited, everything_of, save
 from .plain import EXACT, Dialect, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
-from .vocabulary import answer_of, is_number, is_person, is_vocabulary, normal, suited, without_presence
+from .vocabulary import answer_of, is_person, is_vocabulary, normal, suited, without_presence
 
 _TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
@@ -129,67 +128,6 @@ def read_sonyc(source: Source) -> TextRows:
     return _by_class(table, classes, lambda text: "" if text in ("-1", "-1.0") else text)
 
 
-_YES = ("n_yes", "yes", "yes_votes", "votes_yes", "n_present", "positive", "n_positive", "votes_for", "data_yes",
-        "present_votes", "n_pos", "upvotes", "count_yes", "yes_count")  # fmt: skip
-_NO = ("n_no", "no", "no_votes", "votes_no", "n_absent", "negative", "n_negative", "votes_against", "data_no",
-       "absent_votes", "n_neg", "downvotes", "count_no", "no_count")  # fmt: skip
-_DOUBT = ("n_unsure", "unsure", "unsure_votes", "votes_unsure", "maybe", "n_maybe", "not_sure")
-_ALL = ("n_votes", "votes", "total", "total_votes", "n_total", "n_annotators", "classification_count", "n_raters")
-
-
-def _vote_columns(names: Sequence[str]) -> tuple[str, str, bool] | None:
-    """The columns of votes for and against (or of all votes), if there are both."""
-    known = {re.sub(r"[^\w]+", "_", name).lower(): name for name in names}
-    yes, no = (next((known[name] for name in each if name in known), None) for each in (_YES, _NO))
-    yes = yes or known.get("votes")  # of a choice, beside those of all choices
-    other = no or next((known[name] for name in _ALL if name in known and known[name] != yes), None)
-    return None if yes is None or other is None else (yes, other, no is None)
-
-
-def sniff_votes(source: Source) -> bool:
-    """Counts of votes for and against beside a recording."""
-    found = _vote_columns(source.header)
-    if found is None or not suited([n for n in source.header if n not in found], "recording"):
-        return False
-    rows = [line.split(source.delimiter) for line in source.head[1:]]
-    at = [source.header.index(name) for name in found[:2]]
-    whole = bool(rows) and all(len(row) == len(source.header) for row in rows)
-    return whole and all(is_number(row[i]) or not row[i].strip() for row in rows for i in at)
-
-
-def read_votes(source: Source) -> TextRows:
-    """One answer per vote; who voted is not known, so voters are numbered within each row."""
-    table = ColumnTable.read(source)
-    found = _vote_columns(table.names)
-    if found is None:
-        raise source.error(f"no columns with votes for and against among {', '.join(table.names[:12])}")
-    yes, other, whole = found
-    third = None if whole else table.find(*_DOUBT)
-    count_of = {name: np.nan_to_num(table.numbers(name)) for name in (yes, other, third) if name is not None}
-    count_of[other] -= count_of[yes] if whole else 0
-    votes = np.column_stack(list(count_of.values()))
-    wrong = ~(np.isfinite(votes) & (votes >= 0) & (votes % 1 == 0)).all(axis=1)
-    for i in np.flatnonzero(wrong).tolist():
-        source.fail(table.lines[i], yes, "votes must be whole numbers, no fewer than 0 and no more than all votes")
-    whole_votes: NDArray[np.int64] = np.where(wrong[:, None], 0, votes).astype(np.int64)
-    times = whole_votes.sum(axis=1)
-    row = np.repeat(np.arange(len(table)), times)
-    turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
-    more = table.taken(row)
-    rest = [name for name in table.names if name not in count_of]
-    said = np.repeat(np.tile(["yes", "no", "?"][: votes.shape[1]], len(table)), whole_votes.ravel()).tolist()
-    columns = [*(more.columns[name] for name in rest), said, [f"vote {k + 1}" for k in turn]]
-    told = Dialect(told={"present": "answers", "annotator": "voter"})
-    rows = rows_of(ColumnTable(source, [*rest, "answers", "voter"], columns, more.lines), told)
-    none = table.taken(np.flatnonzero((times == 0) & ~wrong))
-    name = next(iter(suited(rest, "recording")), None)
-    rows.empty += [value.strip() for value in none.columns[name]] if name else []
-    rows.blank |= set(none.lines)
-    source.note("counts of votes do not say who voted; voters are numbered within each row")
-    rows.reading = f"{rows.reading.partition(', answer = ')[0]}, votes = {yes} {'of' if whole else 'to'} {other}"
-    return rows
-
-
 def read_zooniverse(source: Source) -> TextRows:
     """One answer per classification and label: yes or no questions, or choices, of which those not made are absent."""
     table = ColumnTable.read(source)
@@ -246,8 +184,6 @@ READERS = (
     Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)",
            lambda s: bool(suited(s.header, "recording")) and any(name.endswith("_presence") for name in s.names),
            read_sonyc, mark="_presence"),
-    Format("votes", "vote counts (recording, times, n_yes, n_no or votes)", sniff_votes, read_votes,
-           mark="yes|present|pos|votes"),
     Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips,
            partial(read_told, present=("annotation",), label=("label",)), None, write_clips, endings=(".csv",),
            mark="annotation"),

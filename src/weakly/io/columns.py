@@ -28,6 +28,11 @@ _MEASURE = re.compile(
 _OTHERS = ("recording", "annotator", "onset", "offset", "length", "confidence")  # what is no answer by its name
 _ENDS = ("onset", "offset")
 _CODE = re.compile(r"^[\w.-]*\d[\w.-]*$")
+#: Columns of votes for, and of votes against or of all votes.
+_VOTES = (
+    re.compile(r"(^|_)(yes|upvotes|votes|positive|n_pos|n_present|present_votes)(_|$)"),
+    re.compile(r"(^|_)(no|downvotes|negative|n_neg|n_absent|absent_votes|n_votes|total|against|n_raters)(_|$)"),
+)
 
 
 def roles_of(table: ColumnTable, *, exact: bool = False, classes: Sequence[str] = ()) -> Roles:
@@ -97,6 +102,11 @@ def roles_of(table: ColumnTable, *, exact: bool = False, classes: Sequence[str] 
             free[:] = [name for name in free if name not in found.melted]
             _tell_ticks(table, [name for name in found.melted if name in table.columns])
     if not (found.melted or exact or "present" in found.names or given.get("present") == "@none"):
+        yes, no = ([n for n in free if kinds[n] == "number" and each.search(normal(n)[0])] for each in _VOTES)
+        if yes and no and yes != no:
+            words = f"{quoted(yes[0])} and {quoted(no[-1])} count votes; a table has a row for each vote"
+            words += f", or --columns {shlex.quote(f'answer={yes[0]}')} takes a segment with any for it as present"
+            raise source.error(words)
         _by_evidence(found, free)
     find_recording(found, free, kinds)
     _label(found, free, kinds)

@@ -1,5 +1,5 @@
-"""Files in which a row is not an event: several per row (laughter), lists in a cell (Charades), frames, starts alone,
-lists of sounds, summaries of seizures, VIA's cells of JSON, and BORIS, with a row for each START and each STOP.
+"""Files in which a row is not an event: several per row (laughter), starts alone, lists of sounds, seizures as text,
+VIA's cells of JSON, and BORIS, with a row for each START and each STOP.
 
 A state of BORIS, of one subject, behaviour and modifiers, begins with its START and ends with the next STOP; in a
 project (JSON) the two take turns. The aggregated export, a row a state, is a table like others (``plain``).
@@ -60,28 +60,6 @@ def _by_role(source: Source, roles: dict[str, str], columns: dict[str, Any], lin
     """The rows of the columns that play these roles."""
     names = list(roles.values())
     return rows_of(ColumnTable(source, names, [columns[name] for name in names], lines), Dialect(told=roles))
-
-
-_ACTION = re.compile(r"^\s*(\S+)\s+([\d.]+)\s+([\d.]+)\s*$")
-
-
-def read_charades(source: Source) -> TextRows:
-    """The actions of each video, ``c092 11.90 21.20;c147 0.00 12.60`` in one cell; an empty cell is an empty video."""
-    table = ColumnTable.read(source)
-    video, actions, length = table.need("id"), table.need("actions"), table.need("length")
-    found: list[tuple[Any, ...]] = []
-    for name, text, seconds, line in zip(*(table.columns[n] for n in (video, actions, length)), table.lines):
-        for part in filter(str.strip, text.split(";")):
-            match = _ACTION.match(part)
-            if match is None or not (is_number(match[2]) and is_number(match[3])):
-                source.fail(line, actions, f"{quoted(part)} is not a class, a start and an end")
-                continue
-            found.append((name, match[2], match[3], match[1], seconds, line))
-        if not text.strip():
-            found.append((name, "", "", "", seconds, line))
-    *columns, lines = map(list, zip(*found)) if found else ([] for _ in range(6))
-    names = {"recording": video, "onset": "start", "offset": "end", "label": actions, "recording_length": length}
-    return _by_role(source, names, dict(zip(names.values(), columns)), lines)
 
 
 _STATUS = ("Status", "Behavior type", "Type")
@@ -233,20 +211,6 @@ def read_seizures(source: Source) -> TextRows:
     return rows.finish().checked(lengths).say("File name", "'seizure'", "time = start to end")
 
 
-def read_soccernet(source: Source) -> TextRows:
-    """The moments of each half, which are recordings of their own; they have no length."""
-    document = object_of(source, "SoccerNet")
-    game = str(document.get("UrlLocal") or source.path.parent.name).strip("/")
-    rows = TextRows.start(source, "team")
-    for k, item in enumerate(document["annotations"]):
-        half, _, clock = str(item["gameTime"]).partition(" - ")
-        minutes, _, seconds = clock.partition(":")
-        at = number(item.get("position")) / 1000 if "position" in item else number(minutes) * 60 + number(seconds)
-        rows.add(f"annotation {k + 1}", f"{game}/{half}", at, at, item.get("label"), str(item.get("team", "")))
-    source.unit_known = True
-    return rows.finish().checked({}).say("UrlLocal/half", "label", "time = position in ms")
-
-
 _APART = re.compile(r"[,;\t]|\s+")
 
 
@@ -274,45 +238,6 @@ def read_starts(source: Source) -> TextRows:
     if following:
         rows.keep(np.isfinite(offset) | np.isinf(onset), why="ends only")
     return rows.checked().say(OWN, "the words", "time in seconds", "until the next" if following else "points")
-
-
-_SPAN = re.compile(r"^\s*(\d+)\s*-\s*(\d+)\s+(\S.*?)\s*$")
-
-
-def sniff_frames(source: Source) -> bool:
-    """Lines of first-last frame and a label, or one word a line, most of them as the line before."""
-    if len(source.head) > 1 and all(_SPAN.match(line) for line in source.head):
-        return True
-    words = [line.strip() for line in source.head]
-    same = sum(a == b for a, b in pairwise(words))
-    return len(words) > 9 and same > 0.6 * len(words) and not any(re.search(r"[\s,;.{}<>\[\]]", w) for w in words)
-
-
-def read_frames(source: Source) -> TextRows:
-    """The segments of a list of frames; how many a second has nobody says, so it is asked."""
-    spans, runs = [], bool(source.head and _SPAN.match(source.head[0]))
-    lines = list(source.lines())
-    if "rate" not in source.columns and source.on_error != "collect":
-        usual = 15 if runs else 30
-        raise source.error(f"lists frames and does not say how many a second has: --columns rate={usual}")
-    for k, (line, text) in enumerate(lines):
-        match = _SPAN.match(text) if runs else None
-        if runs and match is None:
-            source.fail(line, "", f"{quoted(text)} is not first-last and a label")
-        elif match:
-            spans.append((line, int(match[1]) - 1, int(match[2]), match[3]))
-        elif spans and spans[-1][3] == text.strip():
-            spans[-1] = (*spans[-1][:2], k + 1, spans[-1][3])
-        else:
-            spans.append((line, k, k + 1, text.strip()))
-    source.n_rows = len(lines)
-    onset, offset = (np.array([span[k] for span in spans], np.float64) for k in (1, 2))
-    label = [span[3] for span in spans]
-    rows = TextRows.of(source, [span[0] for span in spans], source.stem(), onset, offset, label)
-    if not runs:
-        joined: set[int | str] = {line for line, _ in lines}
-        rows.merged["frames of a segment"] = joined - {span[0] for span in spans}
-    return rows.checked().say(OWN, "the words", f"time = frames at {source.columns.get('rate')} a second")
 
 
 _PATH = re.compile(r"(?:[^,;\t]*[/\\])?([^,;\t/\\]+)[/\\][^,;\t/\\]+")
@@ -363,8 +288,6 @@ def read_via(source: Source) -> TextRows:
 PROJECTS = (
     Format("via", "VIA's temporal segments (CSV_HEADER = metadata_id, file_list, ..., metadata)",
            ("# CSV_HEADER = ", "temporal_", "file_list"), guarded("a CSV of VIA", read_via), mark="^# ?"),
-    Format("soccernet", "SoccerNet labels (gameTime, position, label): points", ('"gameTime"', '"annotations"'),
-           guarded("SoccerNet", read_soccernet), mark=JSON),
     Format("boris-project", "BORIS project (JSON with an ethogram and observations)",
            ('"behaviors_conf"', '"observations"'), guarded("a BORIS project", read_project), mark=JSON),
 )  # fmt: skip
@@ -382,11 +305,19 @@ BARE = (
            _PATH.fullmatch(text) and MEDIA.search(text) for text in s.head[1:]), read_paths, mark=r"^[^,;\t]+$"),
     Format("starts", "times without ends: points, or segments until the next (SALAMI, beats)", sniff_starts,
            read_starts),
-    Format("frames", "frames: a label for each, or first-last and a label (50Salads, Breakfast)", sniff_frames,
-           read_frames),
 )  # fmt: skip
+
+
+def read_charades(source: Source) -> TextRows:
+    """Refused: nothing else lists actions with their times in one cell."""
+    raise source.error(
+        "is Charades' table, with all actions of a video in a cell; make a row of each (id,start,end,class)"
+    )
+
+
 READERS = (
-    Format("charades", "Charades CSV (id, actions, length)", frozenset(("id", "actions", "length")), read_charades),
+    Format("charades", "Charades CSV (id, actions, length), which is refused", frozenset(("id", "actions", "length")),
+           read_charades),
     Format("wide", "wide rows (FileID, Start, End, Start.1, End.1, ...)",
            frozenset(("start", "end", "start.1", "end.1")), read_wide),
 )  # fmt: skip
