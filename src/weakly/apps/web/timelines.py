@@ -29,19 +29,21 @@ def labels(question: calls.LabelsQuestion, state: calls.PageState, job: Progress
     total, events = example["recording_length"], np.asarray(example["events"], dtype=np.float64).reshape(-1, 2)
     rule = plan.task.criteria.rule or PresenceRule.fraction(example["presence_criterion"])
     recording, commonest = Recording("example", total, events=events), plan.task.labels[0]
+    # The plan's own row of that length, with its name, where there is one.
+    tried = next((row for row in plan.pool if row.design == Fixed(width)), None) or Fixed(width).expected(plan.task)
     rows = []
     for choice in plan.choices:
         design = choice.row.design.of_class(commonest)
-        if choice.row.name == f"{seconds(width)} segments":
+        if choice.row.name == tried.name:
             continue  # it is the one tried
         if design.is_strong:
             rows.append(_marked(choice.row.name, events, total))
         elif (choice.row.hop or choice.row.segment_length or 0.0) * MOST >= total:
             rows.append(_asked(choice.row.name, Session(design, recording), rule))
     if total <= MOST * width:
-        rows.append(_asked(f"{seconds(width)} segments", Session(Fixed(width), recording), rule))
+        rows.append(_asked(tried.name, Session(Fixed(width), recording), rule))
     strip = {"recording_length": total, "events": events, "rows": rows}
-    return dict(to_jsonable({"segment_length": width, "row": Fixed(width).expected(plan.task), "timeline": strip}))
+    return dict(to_jsonable({"segment_length": width, "row": tried, "timeline": strip}))
 
 
 def _asked(name: str, session: Session, rule: PresenceRule) -> dict[str, Any]:
