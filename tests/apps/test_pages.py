@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,13 @@ def test_every_part_of_a_page_is_escaped(put):
     page = put(Report("title")).html()
     assert "<b>" not in page
     assert "&lt;b&gt;&quot;x&quot;&lt;/b&gt;" in page
+
+
+def test_every_section_can_be_folded_and_keeps_what_is_in_it():
+    page = Report("title").text("first").heading("one").text("inside").raw('<h2 id="two">two</h2>').text("last").html()
+    folded = re.findall(r"<details open><summary><h2[^>]*>(\w+)</h2></summary><p>(\w+)</p></details>", page)
+    assert folded == [("one", "inside"), ("two", "last")]
+    assert page.index("first") < page.index("<details")
 
 
 def test_the_title_is_escaped_in_the_head_and_on_the_page():

@@ -189,6 +189,14 @@ def test_the_reports_print_whole(browser, tmp_path):
         assert tables
         assert missing(sheets, tables) == [], name
         assert len(sheets) <= 4, (name, len(sheets))
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        browser.refresh()
+        assert len(browser.execute_script(CELLS)) < len(tables)  # the longest are folded, and all are on paper
+        assert missing(printed(browser), tables) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_documentation_is_searched_without_a_server(browser, tmp_path):

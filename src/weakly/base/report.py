@@ -131,6 +131,14 @@ def _starts(figure: Any) -> list[str]:
     return [f"The axis begins at {start}, not at 0." for start in starts[:1]]
 
 
+#: On a phone a section that is higher than the screen is folded; on paper none is.
+_FOLD = """<script type="module">
+const sections = document.querySelectorAll("details");
+if (innerWidth <= 560) for (const each of sections) each.open = each.offsetHeight <= innerHeight;
+addEventListener("beforeprint", () => { for (const each of sections) each.open = true; });
+</script>"""
+
+
 class _Figure(str):
     """A part that stands beside the figures next to it."""
 
@@ -246,7 +254,11 @@ class Report:
             '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(self.title)}</title><style>{_CSS.read_text(encoding='utf-8')}</style>"
         )
-        return f'<!doctype html><html lang="en"><head>{head}</head><body>{self.body()}</body></html>\n'
+        answer, *sections = re.split("(?=<h2)", self.body())
+        folded = "".join(
+            f"<details open><summary>{each.replace('</h2>', '</h2></summary>', 1)}</details>" for each in sections
+        )
+        return f'<!doctype html><html lang="en"><head>{head}</head><body>{answer}{folded}{_FOLD}</body></html>\n'
 
     def write(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
         """The path of the written file, which ends with the command; its folder is made if need be."""

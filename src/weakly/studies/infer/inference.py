@@ -354,15 +354,14 @@ class Inference(Result):
         return ax
 
     def strips(self, label: str | None = None, *, most: int = 40) -> Axes:
-        """Every recording of a class as a strip over time, dark where an event is likely; those with the most first."""
+        """Each recording of a class as a strip, darker where an event is likelier; those with the most first."""
         from ...base import plot
 
         shown = sorted(self.find(label=label)[0].recordings, key=lambda one: one.event_seconds)[-most:]
         ax = plot.axes(size=(8.0, 0.8 + 0.25 * len(shown)))
+        how = {"vmin": 0, "vmax": max(float(one.active.max()) for one in shown) or 1, "cmap": "Blues"}
         for k, one in enumerate(shown):
-            ax.pcolormesh(
-                one.edges, [k - 0.4, k + 0.4], one.active[None], vmin=0, vmax=1, cmap="Blues", rasterized=True
-            )
+            ax.pcolormesh(one.edges, [k - 0.4, k + 0.4], one.active[None], rasterized=True, **how)
         ax.set(xlim=(0, max(one.length for one in shown)), ylim=(-0.6, len(shown) - 0.4), xlabel="time (s)")
         ax.set_yticks(range(len(shown)), [safe_label(one.recording) for one in shown])
         ax.grid(visible=False)
@@ -415,9 +414,7 @@ class Inference(Result):
                 ax.figure, f"{label}: answers (coloured: present, grey: absent), what they label present, and P(active)"
             )
             if len(self.parts[label].recordings) > 1:
-                what = (
-                    f"{label}: recordings as strips, dark where an event is likely; at most 40, those with most first"
-                )
+                what = f"{label}: recordings, those with the most first; the deeper the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)
         page.heading("Recordings, those with the most event seconds first")
         rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")
