@@ -359,9 +359,10 @@ class Inference(Result):
 
         shown = sorted(self.find(label=label)[0].recordings, key=lambda one: one.event_seconds)[-most:]
         ax = plot.axes(size=(8.0, 0.8 + 0.25 * len(shown)))
-        how = {"vmin": 0, "vmax": max(float(one.active.max()) for one in shown) or 1, "cmap": "Blues"}
+        most_likely = max(float(one.active.max()) for one in shown) or 1
         for k, one in enumerate(shown):
-            ax.pcolormesh(one.edges, [k - 0.4, k + 0.4], one.active[None], rasterized=True, **how)
+            rows = [k - 0.4, k + 0.4]
+            ax.pcolormesh(one.edges, rows, one.active[None], rasterized=True, vmin=0, vmax=most_likely, cmap="Blues")
         ax.set(xlim=(0, max(one.length for one in shown)), ylim=(-0.6, len(shown) - 0.4), xlabel="time (s)")
         ax.set_yticks(range(len(shown)), [safe_label(one.recording) for one in shown])
         ax.grid(visible=False)
