@@ -54,11 +54,13 @@ def one(seed: int, people: int, slip: float, widths: Any, *, criterion: float = 
     told: dict[str, Any] = {"refused": "", "identified": bool(estimates.loc["event_rate", "identified"])}
     for word, value in true.items():
         low, high = row[f"{word}_ci"]
-        told |= {word: low - 1e-9 <= value <= high + 1e-9, f"{word} width": (high - low) / value}
+        told |= {word: low - 1e-9 <= value <= high + 1e-9, f"{word} low": low / value, f"{word} high": high / value}
     fit = estimates.loc["presence_criterion"]
     low, high = fit["ci"]
     told |= {"criterion": low <= criterion <= high, "criterion identified": bool(fit["identified"])}
-    return told | {"criterion width": high - low, "seconds": time.process_time() - start}
+    told |= {"criterion width": high - low, "lengths identified": bool(estimates.loc["mean_length", "identified"])}
+    told |= {f"alarm, {name}": p < 0.05 for name, p in found.parts["event"].check.items()}
+    return told | {"CPU seconds": time.process_time() - start}
 
 
 def main(datasets: int = 20, first: int = 0, save: str | None = None) -> None:

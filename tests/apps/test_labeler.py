@@ -449,6 +449,11 @@ class TestTeam:
         assert set(made.access.links("http://h/")) == {"ana", "owner"}
         assert web(made, None).get("/api/1/ask").status_code == 401
 
+    def test_a_team_without_links_of_its_own_is_refused(self, recordings, tmp_path):
+        with pytest.raises(InvalidInput, match="team must be True for 2 annotators"):
+            opened(recordings, tmp_path / "c", annotators=("ana", "ben"), team=False)
+        assert not (tmp_path / "c").exists()
+
     @pytest.mark.parametrize("names", [["ana", "ana"], [NASTY, "b"], ["owner", "b"], ["", "b"], ["a/../b", "c"]])
     def test_names_are_refused(self, recordings, tmp_path, names):
         with pytest.raises(InvalidInput, match="annotators must have different names"):

@@ -51,7 +51,7 @@ def open_campaign(
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    team: bool = False,
+    team: bool | None = None,
     votes: int = 1,
     database: str | None = None,
     events: Events | None = None,
@@ -69,7 +69,7 @@ def open_campaign(
 
     ``how`` are the options of :func:`weakly.queries`: method, segment_length, ... A folder that holds a campaign
     already (of ``weakly queries``, say) may be given before the recordings, or in their place. ``team``: whether the
-    owner has another link than one annotator, as always where there are several. ``live`` are the options of
+    owner has another link than the annotators; left out, if there are several. ``live`` are the options of
     :class:`.live.QualityMonitor`. ``together``: all classes of a segment at once. ``repeats``: the share of segments
     that are asked again, unseen. ``plays``: whether the recordings are needed. ``instructions`` (Markdown) and the
     sounds of the folder ``samples`` stand beside every question; ``places`` are further folders that may be read. What
@@ -156,7 +156,7 @@ def open_measurement(
     out: str | Path,
     label: str = "event",
     annotators: Sequence[str] = ("annotator",),
-    team: bool = False,
+    team: bool | None = None,
     database: str | None = None,
     events: Events | None = None,
     segment_length: float | None = None,
@@ -196,7 +196,9 @@ def open_measurement(
     return made
 
 
-def _access(own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool) -> Access:
+def _access(
+    own: Own, campaign: Campaign, places: Iterable[Path], annotators: Sequence[str], team: bool | None
+) -> Access:
     """Who is let in: one person, or a team and its owner. A campaign that was made just now has new tokens."""
     names = [name.strip() for name in annotators]
     wrong = [name for name in names if not re.fullmatch(r"[\w .@+-]{1,80}", name) or name == OWNER]
@@ -205,7 +207,9 @@ def _access(own: Own, campaign: Campaign, places: Iterable[Path], annotators: Se
             f"annotators must have different names of letters, digits, spaces and .@+-_, none of them {OWNER!r}; "
             f"got {', '.join(annotators)!r}"
         )
-    access = Access(own, names, team=team or len(names) > 1)
+    if team is False and len(names) > 1:
+        raise InvalidInput(f"team must be True for {len(names)} annotators, whom only their own links tell apart")
+    access = Access(own, names, team=len(names) > 1 if team is None else team)
     if campaign.store.is_new:  # its folder may have held another one
         with suppress(FileNotFoundError, NotADirectoryError):
             own.file.unlink()
