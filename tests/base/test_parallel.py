@@ -1,14 +1,10 @@
 """Chunks come back in order, few at a time, whoever computes them and whatever dies."""
 
-import itertools
 import os
-import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
 from multiprocessing import get_context
 
 import numpy as np
@@ -131,69 +127,6 @@ def test_a_scheduler_that_is_lost_is_an_error_and_no_wait_for_ever(monkeypatch, 
     monkeypatch.setattr(Future, "result", lambda self, timeout=None: (_ for _ in ()).throw(TimeoutError))
     with pytest.raises(WeaklyError, match="scheduler at tcp://gone:1 was lost"):
         list(in_order(abs, [(1,)], executor=Cluster()))
-
-
-#: A scheduler and two workers, each a process of its own that has its imports from this one.
-CLUSTER = """
-import asyncio, os, sys
-import dask, distributed
-from distributed import Scheduler, Worker
-dask.config.set({"distributed.scheduler.worker-ttl": None, "distributed.comm.timeouts.connect": "5s"})
-async def lead():
-    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as made:
-        os.write(write, made.address.encode())
-        await made.finished()
-async def work(address):
-    async with Worker(address, nthreads=1, dashboard=False) as made:
-        await made.finished()
-read, write = os.pipe()
-pids = []
-for each in (lead, work, work):
-    if len(pids) == 1:
-        address = os.read(read, 100).decode()
-    pids.append(os.fork())
-    if pids[-1] == 0:
-        asyncio.run(each() if each is lead else each(address))
-        os._exit(0)
-print(address, *pids, flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_loses_a_worker_and_then_its_scheduler(tmp_path, monkeypatch):
-    """Real processes, killed: the work of the one is done by another, and without the other nobody waits for ever."""
-    pytest.importorskip("distributed", reason="pip install 'weakly[dask]'")
-    monkeypatch.setattr(parallel, "LOST_AFTER", 1.0)
-    marker = str(tmp_path / "died")
-
-    def square(x):  # goes to the workers with its code, as it is no module's
-        import os
-        import time
-
-        if x == 5 and not os.path.exists(marker):
-            open(marker, "w").close()
-            os.kill(os.getpid(), 9)
-        time.sleep(0.01)
-        return x * x
-
-    with subprocess.Popen([sys.executable, "-c", CLUSTER], text=True, stdin=-1, stdout=-1, stderr=-3) as cluster:
-        address, *pids = cluster.stdout.readline().split()
-        try:
-            with open_executor(scheduler=address) as executor:
-                found = list(in_order(square, [(x,) for x in range(20)], executor=executor))
-                assert found == [x * x for x in range(20)]
-                assert os.path.exists(marker)
-                results = in_order(square, ((x,) for x in itertools.count()), executor=executor)
-                assert next(results) == 0
-                os.kill(int(pids[0]), 9)
-                with pytest.raises(WeaklyError, match=f"the Dask scheduler at {address} was lost; run"):
-                    deque(results, maxlen=0)
-        finally:
-            for pid in pids:
-                with suppress(ProcessLookupError):
-                    os.kill(int(pid), 9)
-            cluster.stdin.close()
 
 
 def test_an_error_of_the_work_is_the_callers_at_once():
