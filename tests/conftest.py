@@ -31,7 +31,7 @@ compiled.ANNOUNCED = 3600.0  # a busy machine adds no line to what a test expect
 weakly.cli._group = functools.cache(weakly.cli._group)
 typer.testing._get_command = functools.cache(typer.testing._get_command)
 
-hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)
+hypothesis.settings.register_profile("weakly", deadline=None, max_examples=35, derandomize=True)
 hypothesis.settings.load_profile("weakly")
 
 collect_ignore = ["typing_user.py"]  # checked by mypy, never run
