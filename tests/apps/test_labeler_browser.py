@@ -6,8 +6,6 @@ import json
 import re
 import resource
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import axe_core_python
@@ -55,12 +53,9 @@ def label(recordings, tmp_path, running, stopped):
     """Starts `weakly label` in the test's folder; what it prints at the start, line by line."""
     started = []
 
-    def start(*arguments, lines=1, port="0", program=None):
+    def start(*arguments, lines=1, port="0", before=""):
         words = ["label", *arguments, "--out", str(tmp_path / "c"), "--port", port, "--no-open"]
-        if program is None:
-            started.append(running(*words))
-        else:
-            started.append(subprocess.Popen([sys.executable, *program, *words], stderr=subprocess.PIPE, text=True))
+        started.append(running(*words, before=before))
         return [next_line(started[-1].stderr).strip() for _ in range(lines)]
 
     start.running = started
@@ -487,17 +482,14 @@ def test_a_full_disk_a_moved_file_and_a_locked_one_lose_nothing(label, recording
     desk.browser.get_log("browser")
 
 
+#: What a server does that dies before it has stored an answer ("pressed"), or before it says so ("committed").
 _DYING = """
-import os, sys
-from weakly.cli import main
 from weakly.apps.label.session import LabelingSession
-take, moment = LabelingSession.take, sys.argv.pop(1)
-def dies(self, told):
-    if moment == "committed":
+def dies(self, told, take=LabelingSession.take):
+    if {moment!r} == "committed":
         take(self, told)
     os._exit(9)
 LabelingSession.take = dies
-main(sys.argv[1:])
 """
 
 
@@ -505,14 +497,14 @@ main(sys.argv[1:])
 def test_a_server_that_dies_before_it_answers(label, recordings, desk, moment):
     """Killed before or after the commit: the tab that waits and one that is opened later store the answer once."""
     words = (str(recordings), "--label", "owl", "--segment-length", "1.5")
-    (line,) = label(*words, program=("-c", _DYING, moment))
+    (line,) = label(*words, before=_DYING.format(moment=moment))
     here = address_of(line)
     first = desk.open(here)
     desk.ready()
     desk.press("p")
     desk.waits()
     assert len(desk.held()) == (moment == "committed")
-    assert label.running[-1].wait() == 9
+    label.running[-1].wait()
     port = re.search(r":(\d+)/", here)[1]
     label(*words, port=port)
     desk.open(here, new_tab=True)
