@@ -399,3 +399,11 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """The path of a file that holds this alone, written whole or not at all; its folder is made if need be."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb" if isinstance(content, bytes) else "w") as file:
+        file.write(content)
+    return Path(path)

@@ -288,16 +288,12 @@ def deliver(
         print_result(result, most=most)
     if outlet.out is not None:
         from ..base import plot
-        from ..base.results import atomic_write, to_json
+        from ..base.results import to_json, write_file
 
         paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
         texts = {outlet.out / f"{stem}.csv": _csv(table) for stem, table in result.tables().items()}
         texts[outlet.out / f"{name}.json"] = to_json(result) + "\n"
-        outlet.out.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            with atomic_write(path) as file:
-                file.write(text)
-        wrote(*paths, *texts)
+        wrote(*paths, *[write_file(path, text) for path, text in texts.items()])
     if outlet.report is not None:
         wrote(result.report(outlet.report, command=command or command_line()))
 

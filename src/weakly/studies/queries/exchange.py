@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import InvalidInput
-from ...base.results import atomic_write, private_files, to_jsonable
+from ...base.results import private_files, to_jsonable, write_file
 from ...base.symbols import choice
 from ...io.gather import gathered
 from ...io.labelstudio import CHOICES, REGION, labeling_config, query_task
@@ -67,13 +67,11 @@ class Exporter:
 
     def place(self, path: Path, text: str) -> None:
         """The file with this text; untouched if it has it already. What somebody changed must not get here."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         data = text.encode("utf-8")
         if not (path.is_file() and path.read_bytes() == data):
             # Remembered first: after a crash the file is ours, whichever of the two it is.
             self.store.written(self._name(path), data)
-            with atomic_write(path, "wb") as file:
-                file.write(data)
+            write_file(path, data)
         self.paths.append(path)
 
     def _name(self, path: Path) -> str:
