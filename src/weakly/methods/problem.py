@@ -295,7 +295,7 @@ class LabelingProblem:
                 longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
                 notes.append(f"{longer}: no segment holds enough")
             if not row.is_practical:
-                notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
+                notes.append(f"reviews everything {row.heard:.0f} times: marking the events by hand is less work")
             notes += design.notes(row.heard)
             if row.event_recall < FOUND:
                 notes.append(f"misses {percent(1 - row.event_recall)} of events")

@@ -183,7 +183,7 @@ class _StretchBelief:
     active: NDArray[np.float64]
     drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
     wrong_time: float
-    found: float
+    found: NDArray[np.float64]  # events of every particle of which a likely one holds enough, and all of them
     asked: AnswerHistory
     answers_left: float
 
@@ -228,7 +228,7 @@ class BeliefSummary:
         """Expected wrong time per recording, share of events found, events, their seconds, and answers left.
 
         Time of which nothing was asked yet counts with the share of event time, the rate and the answers per second
-        of the rest. An event is found if a present segment holds enough of it, averaged over the particles.
+        of the rest. An event is found if a likely one holds enough of it, averaged over the particles.
         """
         parts = list(self._look(session).values())
         if not parts:
@@ -240,13 +240,16 @@ class BeliefSummary:
         busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
         many = sum(one.n_events for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
+        each = sum(one.found for one in parts) * np.array([[1.0], [1 + rest / asked]])  # by particle
+        recall = np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0)
         left = sum(one.answers_left for one in parts)
         left += (sum(len(one.asked) for one in parts) + left) * rest / asked
         answers, price = sum(len(one.asked) for one in parts), Cost()
         heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
-            "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
+            "event_recall": float(each[0].mean()) / many if many > 0 else 1.0,
+            **dict(zip(("event_recall_low", "event_recall_high"), np.quantile(recall, (0.025, 0.975)).tolist())),
             "answers_left": left, "shortest": self._method.shortest,
             "work_left": left * (heard / answers + price.seconds_per_answer),
             "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
@@ -312,9 +315,11 @@ def _stretch_belief(method: Information, recording: Recording, asked: AnswerHist
     starts, ends = known.heard
     middle = (starts + ends) / 2
     mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
-    marks = known.segments[known.present == 1]
+    turns = np.flatnonzero(np.diff(np.concatenate(([False], active > 0.5, [False]))))
+    marks = edges[turns].reshape(-1, 2)
     shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
-    found = float(((shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine).sum() / len(known.count))
+    is_found = (shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine
+    found = np.stack((is_found.sum(axis=1), mine.sum(axis=1))).astype(np.float64)
     left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
     drawn = starts[mine], ends[mine]
     return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, part.asked(asked), left)

@@ -167,13 +167,15 @@ class QualityMonitor:
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
-        with its interval; a method that learns has worked it out with a rate of its own."""
+        with its interval; a method that learns asks about an event more than once, and reckons with misses itself."""
+        if self.learned is not None:
+            heard = self.learned.hears(session)
+            return {"lapse_rate": heard and heard["lapse_rate"]}
         each = [repeated(session, name) for name in session.people if session.answers_by(name)]
         if not each or not all(one is not None and one.is_known for one in each):
             return {"lapse_rate": None}
         rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)[[0, 2, 1]]
-        heard = None if self.learned is None else self.learned.hears(session)
-        found = labels["event_recall"] * (1 - rates) / (1 - (rates[0] if heard is None else heard["lapse_rate"]))
+        found = labels["event_recall"] * (1 - rates) / (1 - rates[0])
         ends = zip(("", "_low", "_high"), np.minimum(found, 1.0).tolist())
         return {"lapse_rate": float(rates[0]), **{f"event_recall{end}": value for end, value in ends}}
 

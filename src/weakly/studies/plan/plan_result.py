@@ -233,7 +233,7 @@ class Plan(Result):
         unit = self.task.cost.currency
         heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
         report.table(self.brief(), heads=heads, chosen=0)
-        report.text("Wrong time is per recording; clips, listening and cost are for the whole work.", small=True)
+        report.text("Wrong time is per recording; clips, reviewed time and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
         if self.uncertainty and self.uncertainty["words"] not in self.details:
