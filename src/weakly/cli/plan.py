@@ -69,8 +69,7 @@ def plan(
     budget: float = option("The most that the whole work may cost."),
     target: str = option("Such as event_recall>=0.9; several with commas."),
     objective: str = option(
-        "wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2).",
-        "wrong_time",
+        "wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2).", "wrong_time"
     ),
     methods: str = option("Some of fixed, windows, bisection, by_hand, screening, information, passes, oracle."),
     per_hour: float = option("Wage of an hour of work."),

@@ -148,11 +148,7 @@ class MethodOutcome:
 
     def dominates(self, other: MethodOutcome) -> bool:
         """Whether it is at least as good in wrong time, events found and cost, and better in one of them."""
-        ahead = (
-            other.wrong_time - self.wrong_time,
-            self.event_recall - other.event_recall,
-            other.cost - self.cost,
-        )
+        ahead = (other.wrong_time - self.wrong_time, self.event_recall - other.event_recall, other.cost - self.cost)
         slack = 1e-9 * max(other.wrong_time, 1e-9), 1e-9, 1e-9 * max(other.cost, 1e-9)
         return all(a >= -s for a, s in zip(ahead, slack)) and any(a > s for a, s in zip(ahead, slack))
 
