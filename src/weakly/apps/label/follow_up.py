@@ -241,15 +241,15 @@ class BeliefSummary:
         many = sum(one.n_events for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
         each = sum(one.found for one in parts) * np.array([[1.0], [1 + rest / asked]])  # by particle
-        recall = np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0)
+        ends = np.quantile(np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0), (0.025, 0.975)).tolist()
+        found = float(each[0].mean()) / many if many > 0 else 1.0
         left = sum(one.answers_left for one in parts)
         left += (sum(len(one.asked) for one in parts) + left) * rest / asked
         answers, price = sum(len(one.asked) for one in parts), Cost()
         heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
-            "event_recall": float(each[0].mean()) / many if many > 0 else 1.0,
-            **dict(zip(("event_recall_low", "event_recall_high"), np.quantile(recall, (0.025, 0.975)).tolist())),
+            "event_recall": found, "event_recall_low": min(found, ends[0]), "event_recall_high": max(found, ends[1]),
             "answers_left": left, "shortest": self._method.shortest,
             "work_left": left * (heard / answers + price.seconds_per_answer),
             "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
