@@ -274,8 +274,8 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
             more = "" if state.get("slips") else ", and --repeats 0.1 would"
             found += f" of them found, if you missed none: {why} how often you do{more}"
         else:
-            least, most, rate, low, high = (percent(labels[name]) for name in (*_FOUND, *_LAPSES))
-            found += f" ({least} to {most}) of them found, as you miss {rate} ({low} to {high}) of what you would notice"
+            a, b, rate, low, high = (percent(labels[name]) for name in (*_FOUND, *_LAPSES))
+            found += f" ({a} to {b}) of them found, as you miss {rate} ({low} to {high}) of what you would notice"
         said.append(
             f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
             f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; {found}."
