@@ -22,7 +22,7 @@ import pandas as pd
 
 from ...base import plot
 from ...base.errors import InvalidInput
-from ...base.parallel import in_order, progress_bar
+from ...base.parallel import in_order
 from ...base.report import Report
 from ...base.results import atomic_write, to_json, to_jsonable
 from ...base.symbols import choice
@@ -146,29 +146,23 @@ def reproduce(
     wanted = _wanted(only)
     data = gather(nigens=nigens, audioset=audioset, annotations=annotations)
     protocol = QUICK if quick else PAPER
+    scenarios = {name: scenario(name, data) for name in wanted if name in SCENARIOS}
     chunks = [
-        (name, case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
-        for name in wanted
-        if name in SCENARIOS
-        for made in (scenario(name, data),)
+        (case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
+        for name, made in scenarios.items()
         for case in made.cases
     ]
-    runs: dict[str, list[Any]] = {}
-    for name, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
-        runs.setdefault(name, []).append(found)
-    pictures: list[Picture] = []
-    drawn = [name for name in wanted if name in FIGURES]
-    with progress_bar("drawing", len(drawn), show=progress) as advance:
-        for name in drawn:
-            pictures.append(_draw(name, data, runs, protocol, seed, quick))
-            advance(1)
+    done = iter(list(in_order(simulations.run, chunks, executor=executor, progress=progress, label="simulating")))
+    runs = {name: [next(done) for _ in made.cases] for name, made in scenarios.items()}
+    drawn = [(name, data, runs, protocol, seed, quick) for name in wanted if name in FIGURES]
+    pictures = tuple(in_order(_draw, drawn, progress=progress, label="drawing"))
     tables = (datasets(), expressions()) if "tables" in wanted else ()
     claims = all_claims() if "claims" in wanted else ()
     how: Any = {"progress": progress and bool(claims), "label": "measuring claims"}
     checked = tuple(in_order(Claim.check, [(claim,) for claim in claims], **how))
     sources = {picture.name: picture.data for picture in pictures}
     found = Reproduction(
-        tuple(pictures), tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
+        pictures, tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
     )
     return found if out is None else replace(found, files=tuple(_write(found, Path(out))))
 
@@ -187,10 +181,7 @@ def _seed(seed: int, name: str) -> list[int]:
     return [seed, zlib.crc32(name.encode())]
 
 
-def _simulate(name: str, case: Any, n_events: int, protocol: Protocol, seed: list[int]) -> Any:
-    return name, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
-
-
+@plot.style()
 def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Picture:
     rng = np.random.default_rng(_seed(seed, name))
     if name in SCENARIOS:

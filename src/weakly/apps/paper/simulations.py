@@ -157,7 +157,7 @@ def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) ->
     return bounds[:, 1] - bounds[:, 0]
 
 
-def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
+def run(case: Case, n_events: int, protocol: Protocol, seed: Any) -> Run:
     """The numbers of one law of event lengths."""
     criteria = protocol.criteria
     streams = np.random.default_rng(seed).spawn(3)
