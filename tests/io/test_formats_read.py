@@ -637,7 +637,7 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
     table.write_text("filename\tonset\toffset\tevent_label\na.wav\t1\t2.5\tDog\nb.wav\t\t\t\n")
     clips.write_text("file,start_time,end_time,annotation\na.wav,0,3,yes\na.wav,3,6,no\n")
     house = str(Path(sys.modules["weakly.io"].__file__).parent)
-    jobs = {"read": (lambda: read(table), "tool_tables"), "answers": (lambda: read_answers(clips), "clip_tables"),
+    jobs = {"read": (lambda: read(table), "tool_tables"), "answers": (lambda: read_answers(clips), "plain"),
             "check": (lambda: check(table), "tool_tables")}  # fmt: skip
     core = {"columns", "dataset", "formats", "gather", "plain", "source", "table", "times", "vocabulary"}
     for name, (job, family) in jobs.items():

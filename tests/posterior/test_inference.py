@@ -208,7 +208,7 @@ def worlds(draw):
     return (n, list(p / p.sum()), lam, queries, answers, owners, people), how, tuple(sorted(draw(spans)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds())
 def test_enumeration_of_every_timeline(world):
     given_, how, span = world

@@ -153,7 +153,8 @@ def test_very_many_recordings_are_told_by_some(world, monkeypatch):
 
     rng, made = world
     said, true = answers(rng, made, widths=(3.0,), length=60.0, noise=0.02), sum(map(len, made))
-    how = {"event_length": LAW, "annotator": wk.Annotator(guess_rate=0.02, lapse_rate=0.02), "step": 0.2, "rng": 0}
+    who = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
+    how = {"event_length": LAW, "annotator": who, "bouts": False, "step": 0.25, "rng": 0}
     every = wk.infer(said, **how).overall.iloc[0]
     monkeypatch.setattr(class_answers, "MOST_FITTED", len(made) * 300 // 3)
     some = wk.infer(said, **how)

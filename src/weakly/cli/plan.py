@@ -69,8 +69,7 @@ def plan(
     budget: float = option("The most that the whole work may cost."),
     target: str = option("Such as event_recall>=0.9; several with commas."),
     objective: str = option(
-        "wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2).",
-        "wrong_time",
+        "wrong_time (least, finding 90 % of events), overlap (accuracy near events, Theorem 2).", "wrong_time"
     ),
     methods: str = option("Some of fixed, windows, bisection, by_hand, screening, information, passes, oracle."),
     per_hour: float = option("Wage of an hour of work."),
@@ -78,13 +77,13 @@ def plan(
     work: Path = option(
         "Answers with their times (a campaign's folder): seconds per answer and speed as measured there."
     ),
-    seconds_per_answer: float = option("Besides listening: 3; in weakly label, by keys, about 1."),
+    seconds_per_answer: float = option("Besides hearing or viewing: 3; in weakly label, by keys, about 1."),
     seconds_per_tick: float = option("For each class ticked, where several are asked for at once.", 1.0),
     seconds_per_event: float = option("For marking one event by hand.", 15.0),
     speed: float = option("Seconds of a recording heard or viewed per second: 1 for sound, about 8 for EEG."),
     speed_marking: float = option("Of those who mark by hand, if another."),
     query_cost_share: float = option("Instead, the paper's r: a query costs r, a second 1-r."),
-    per_second: float = option("Instead, the price of a second heard."),
+    per_second: float = option("Instead, the price of a second heard or viewed."),
     per_query: float = option("Instead, the price of a query."),
     currency: str = option("Of wages and prices (EUR); s for seconds of work."),
     annotators: int = option("People who label every segment.", 1),

@@ -182,7 +182,7 @@ def queries(
         False,
         "--cut",
     ),
-    seconds_per_answer: float = option("Besides listening, for the estimate.", 3.0),
+    seconds_per_answer: float = option("Besides hearing or viewing, for the estimate.", 3.0),
     resume: Path = option("The next round of the campaign in DIR.", metavar="DIR"),
     dry_run: bool = option("Print the plan and write nothing.", False, "--dry-run"),
     *,

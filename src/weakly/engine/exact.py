@@ -17,22 +17,19 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel, sort_together
 from ..base.errors import InvalidInput
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.detection import detection_at_random
 from ..model.detection import value as chance_at
-from ..model.intervals import Edge, EventArrays, Placement
+from ..model.intervals import Edge, EventArrays, Floats, Placement
 from . import sweep
 from . import tally as col
 from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, satisfied
 
-Array = NDArray[np.float64]
 
-
-def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Floats, Floats]:
     """The expected measures of every recording (R, columns, SCORES) and (R, EXPOSURE) over a random phase.
 
     ``how.means``: also the mean accuracy per recording and per segment, which costs more than all else together; else
@@ -67,7 +64,7 @@ def check_circles(timelines: EventArrays, w: float) -> None:
         )
 
 
-def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
+def _column(raw: Floats, base: Floats, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
     """Fill the column of one observer; ``ground`` are the measures where all labels are present, and all absent."""
     w, mode, rows, first, weights, ground = at
     if who.single is None and who.rule is None:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.results import seconds
+from ..engine.tally import largest, meetings
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import Features, Intervals, as_intervals, duration, merge
+from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, duration, merge
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -52,7 +52,7 @@ class AnswerHistory:
     """The segments that were asked so far, in order, and the answers: 1 present, 0 absent, NaN unsure or not yet."""
 
     segments: Intervals = field(default_factory=lambda: _NONE)
-    present: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    present: Floats = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.present)
@@ -79,7 +79,7 @@ class Labels:
     """Disjoint segments in order, and whether each is present (NaN where nothing is known)."""
 
     segments: Intervals
-    present: NDArray[np.float64]
+    present: Floats
     noticed: Intervals | None = None  # the present segments that were heard, where the labels are cut more finely
 
     @property
@@ -363,7 +363,7 @@ def verdict(values: Any, lead: int = 1) -> float:
     return float(ahead > 0) if abs(ahead) >= lead else float("nan")
 
 
-def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:
+def lookup(asked: AnswerHistory, segments: Intervals) -> Floats:
     """The answers to these segments; NaN where they were not asked."""
     known = answers_by_segment(asked)
     return np.array([known.get(segment, np.nan) for segment in key(segments)], dtype=np.float64)
@@ -375,20 +375,15 @@ def unasked(asked: AnswerHistory, segments: Intervals) -> Intervals:
     return np.asarray(segments[[segment not in known for segment in key(segments)]]).reshape(-1, 2)
 
 
-def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+def event_fractions(events: Intervals, segments: Intervals) -> Floats:
     """The largest share of one event in each segment; events are sorted and disjoint.
 
     >>> event_fractions(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [3.0, 4.0]])).tolist()
     [0.5, 0.0]
     """
-    most = np.zeros(len(segments))
-    for rows in range(0, len(segments), 4096):  # keeps the table of segments by events small
-        part = segments[rows : rows + 4096]
-        near = events[(events[:, 1] > part[:, 0].min()) & (events[:, 0] < part[:, 1].max())]
-        if len(near):
-            shared = np.minimum(near[:, 1], part[:, 1:]) - np.maximum(near[:, 0], part[:, :1])
-            most[rows : rows + 4096] = (np.maximum(0.0, shared) / (near[:, 1] - near[:, 0])).max(axis=1)
-    return most
+    line = EventArrays(events, np.array([0, len(events)]), np.array([np.inf]))
+    segment, event, shared = meetings(line, np.zeros(len(segments), np.int64), segments)
+    return largest(segment, shared / np.diff(events)[event, 0], len(segments))
 
 
 class SimulatedAnnotator:
@@ -420,7 +415,7 @@ class SimulatedAnnotator:
             np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
         )
 
-    def __call__(self, events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+    def __call__(self, events: Intervals, segments: Intervals) -> Floats:
         """The answers to the segments of a recording with these events: 1 present, 0 absent."""
         if len(segments) == 0:
             return np.empty(0)
@@ -448,7 +443,7 @@ class Outcome(_Counted):
 
 
 def run(
-    method: Method, recording: Recording, annotator: Callable[[Intervals, Intervals], NDArray[np.float64]], *,
+    method: Method, recording: Recording, annotator: Callable[[Intervals, Intervals], Floats], *,
     most_queries: int | None = None, earlier: Sequence[Outcome] = (),
 ) -> Outcome:  # fmt: skip
     """The outcome of a method on a recording whose events are known, with a simulated annotator.

@@ -32,14 +32,15 @@ from ..base.compiled import count_up_to, kernel
 from ..base.errors import InvalidInput
 from ..base.results import seconds
 from ..base.symbols import check
+from ..engine.grid import reaching
 from ..engine.scoring import measure
-from ..model.annotator import TIE, PresenceRule
+from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import Edge, EventArrays, Intervals, Placement
+from ..model.intervals import Edge, EventArrays, Floats, Intervals, Ints, Placement
 from ..theory.costs import optimal_start_level
 from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
 from .fixed import Fixed
-from .model import B, Floats, Ints, Model, R, SingleEventModel, Sums
+from .model import B, Model, R, SingleEventModel, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome
@@ -488,13 +489,6 @@ def _ranges(bounds: Any, need: Any, width: float, nodes: Any) -> tuple[Any, Any]
 @kernel
 def _range(a: float, b: float, need: float, width: float, nodes: int) -> tuple[int, int]:
     """The first and last node of this width that notice the event (a, b); last < first where none does."""
-    if not np.isfinite(need):
-        return 0, -1
-    least = need * (1 - TIE)
-    lo = max(0, min(int(np.floor(a / width + NEAR)), nodes - 1), int(np.floor((a + need) / width - 1)))
-    hi = min(nodes - 1, max(lo, int(np.ceil(b / width - NEAR)) - 1), int(np.ceil((b - need) / width)))
-    while lo <= hi and (lo + 1) * width - a < least:
-        lo += 1
-    while hi >= lo and b - hi * width < least:
-        hi -= 1
-    return lo, hi
+    first = min(int(np.floor(a / width + NEAR)), nodes - 1)
+    last = min(max(first, int(np.ceil(b / width - NEAR)) - 1), nodes - 1)
+    return reaching(first, last, a, b, width, 0.0, need)

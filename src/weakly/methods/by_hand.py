@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..base.symbols import check
-from ..model.intervals import Intervals, fixed_segments, merge
+from ..model.intervals import Floats, Intervals, Ints, fixed_segments, merge
 from .base import AnswerHistory, Labels, Method, Recording, Words, required, size, unasked
 from .bisection import NEAR, noticing
 from .fixed import Fixed, Placed
-from .model import B, Floats, Ints, R, Sums
+from .model import B, R, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome

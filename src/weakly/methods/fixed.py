@@ -231,7 +231,7 @@ class Windows(Placed):
         """How often everything is heard."""
         times = round(heard, 1)
         word = {1.0: "once", 2.0: "twice", 4.0: "four times"}.get(times, f"{times:g} times")
-        return [f"hears everything {word}"]
+        return [f"reviews everything {word}"]
 
     def is_like(self, other: Method) -> bool:
         """Whether as many windows cover a moment."""

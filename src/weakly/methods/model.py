@@ -17,20 +17,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..engine.scoring import measure
 from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Placement
+from ..model.intervals import Bools, EventArrays, Floats, Ints, Placement
 from ..model.lengths import Lengths
 from .base import Labels
 from .fixed import Placed
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 R = {name: k for k, name in enumerate(SCORES)}
 B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
@@ -126,7 +123,7 @@ class RecordingModel:
     full: EventArrays  # recordings with events, class by class
     silent: EventArrays  # one for each length of recordings without
     weight: Floats  # of both
-    has_events: NDArray[np.bool_]  # (classes, recordings)
+    has_events: Bools  # (classes, recordings)
     quiet: Floats  # (classes, lengths): how many recordings without events of the class are so long
     lengths: Floats  # of every recording
     labels: tuple[str, ...]

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..base.results import format_length, percent, seconds
-from ..model.intervals import Intervals
+from ..model.intervals import Floats, Intervals
 from .base import AnswerHistory, Method, Recording, Words
 from .fixed import Fixed
-from .model import Floats, R, Sums
+from .model import R, Sums
 from .problem import FOUND, LabelingProblem, MethodOutcome, contributions
 
 _MOST = 12  # passes that are compared at most

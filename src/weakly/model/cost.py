@@ -180,9 +180,9 @@ class Cost:
         """The model in words."""
         unit = f" {self.currency}"
         if self.query_cost_share is not None:
-            price = f"a second heard costs {self.per_second:g}, a query {self.per_query:g} (the paper's units)"
+            price = f"a second reviewed costs {self.per_second:g}, a query {self.per_query:g} (the paper's units)"
         elif not self.is_work:
-            price = f"a second heard costs {self.per_second:g}{unit}, a query {self.per_query:g}{unit}"
+            price = f"a second reviewed costs {self.per_second:g}{unit}, a query {self.per_query:g}{unit}"
         elif self.per_hour is None:
             price = f"hours of work ({self.work})"
         else:

@@ -35,7 +35,6 @@ from ..model.intervals import Floats, Ints
 
 Array = Floats
 
-FAMILIES = ("beta", "logistic")
 WIDEST = 1 / 3  # of the share of the largest variance that a law on (0, 1) with this mean can have: 1/3 is uniform
 #: The prior. With 50 answers its intervals cover 93 to 98 %; half of it on a hard criterion would cover 88 to 96 %.
 HARD = 0.15  # that one criterion serves for all

@@ -260,9 +260,10 @@ class ParticlePosterior(TimelinePosterior):
 
     def chance(self, segment: Any) -> float:
         """The chance that this segment is called present."""
-        return float(self._chances(np.asarray(segment)[None]).mean())
+        return float(self.chances(np.asarray(segment)[None]).mean())
 
-    def _chances(self, segments: Intervals) -> Array:
+    def chances(self, segments: Intervals) -> Array:
+        """The chance of each segment in each particle, (segments, particles); above one half if it is satisfied."""
         return np.asarray(kernels.chances(*self._arrays, segments, self.recording_length))
 
     def value(self, name: str) -> Array:
@@ -376,7 +377,7 @@ class ParticlePosterior(TimelinePosterior):
 
         .. math:: \sum_t P(1-P)\,(P(\text{active}_t \mid \text{present}) - P(\text{active}_t \mid \text{absent}))^2
         """
-        step, chances = (end - start) / _COARSE, self._chances(segments)
+        step, chances = (end - start) / _COARSE, self.chances(segments)
         weights = np.vstack((np.ones(len(self.count)), chances)) / len(self.count)
         active = kernels.cover(self.starts, self.ends, self.count, weights, start, step, _COARSE)
         present = chances.mean(axis=1)

@@ -146,7 +146,8 @@ class Simulation(ScoreRows):
         for c in range(len(self.who)):
             every = slice(c, None, len(self.who))
             first, second, both = (table.iloc[every].reset_index(drop=True) for table in (*tables, self._frame))
-            chosen, naive = (_argmax(sign * table[metric]) for table in (first, both))
+            scores = [np.nan_to_num(sign * table[metric].to_numpy(np.float64), nan=-np.inf) for table in (first, both)]
+            chosen, naive = map(int, map(np.argmax, scores))
             row = (second if self.several else both).iloc[chosen].to_dict()
             row["naive_segment_length"] = both["segment_length"].iloc[naive]
             row[f"naive_{metric}"] = both[metric].iloc[naive]
@@ -210,11 +211,6 @@ class Simulation(ScoreRows):
             caption = f"{CAPTIONS['overlap_accuracy']}; bands: two standard errors."
             page.figure(self.plot().figure, caption).heading("Best segment length").table(brief(self.best()))
         return page.heading("All segment lengths").table(self.brief(), most=2000)
-
-
-def _argmax(values: pd.Series) -> int:
-    array = values.to_numpy(np.float64)
-    return 0 if np.isnan(array).all() else int(np.nanargmax(array))
 
 
 def simulate(

@@ -21,13 +21,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.results import to_jsonable
 from ..base.symbols import check, whole
+from ..model.intervals import Floats
 from .optimum import maximise
-from .single import FloatOrArray, Floats, out
+from .single import FloatOrArray, out
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NOTHING = 1e-15  # a survival below this is rounding
@@ -93,12 +95,7 @@ class Clumps:
     def _at(self, table: Any, x: Floats) -> Any:
         x = np.asarray(x, dtype=np.float64)
         panel = np.clip(np.floor(x / self.d).astype(int), 0, table.shape[-2] - 1)
-        t = x / self.d - panel
-        rows = table[..., panel, :]
-        value = rows[..., -1]
-        for k in range(table.shape[-1] - 2, -1, -1):
-            value = value * t + rows[..., k]
-        return value
+        return polyval(x / self.d - panel, np.moveaxis(table[..., panel, :], -1, 0), tensor=False)
 
     def survival(self, x: Floats) -> Any:
         """P(length > x)."""

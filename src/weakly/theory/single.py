@@ -22,16 +22,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
 from ..model.annotator import TIE, PresenceRule
 from ..model.answer_model import AnswerLike, AnswerModel
 from ..model.detection import detection_at_random
+from ..model.intervals import Floats
 from ..model.lengths import LengthLike, Lengths
 
-Floats = NDArray[np.float64]
 #: What closed forms give: a float for numbers, an array for arrays.
 FloatOrArray = float | Floats
 

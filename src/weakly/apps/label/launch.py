@@ -161,6 +161,7 @@ def open_measurement(
     events: Events | None = None,
     segment_length: float | None = None,
     n_items: int = N_ITEMS,
+    sample_rate: float | None = None,
 ) -> Labeling:
     """The experiment that measures the criterion of each person, on known events or on the bundled neutral set."""
     folder = Path(out)
@@ -168,7 +169,7 @@ def open_measurement(
     if given and events is None:
         raise InvalidInput("measuring on your own recordings needs their known events: give --events FILE")
     if given:
-        found, _ = recordings_of(given)
+        found, _ = recordings_of(given, sample_rate=sample_rate)
         mine = label if label in set(events.to_frame()["label"]) else None  # type: ignore[union-attr]
         found = with_events(found, events, mine)  # type: ignore[arg-type]
         found = {name: one for name, one in found.items() if one.events is not None}
@@ -178,7 +179,7 @@ def open_measurement(
     length = usual_length(found) if segment_length is None else segment_length
     parameters = {"label": [label], "segment_length": length, "n_items": n_items}
     table = pd.DataFrame(columns=list(COLUMNS))
-    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
+    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL), "sample_rate": sample_rate})
     campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
     with campaign.store.or_nothing():
         access = _access(Own(folder), campaign, given, annotators, team)
@@ -187,6 +188,7 @@ def open_measurement(
         made = Labeling(
             session, found, media.Folders(given), access, label, QualityMonitor(found),
             export=lambda: _write_cards(made, folder), measuring=n_items, listen_for=label if recordings else NEUTRAL,
+            sample_rate=sample_rate,
         )  # fmt: skip
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
@@ -298,9 +300,8 @@ def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
             refused.append(card if len(names) == 1 else f"{name}: {card}")
     if refused and not cards:
         raise InvalidInput("; ".join(refused))
-    alike = [card for card in cards.values() if card.law == "share"]
-    if len(alike) == len(cards) >= 3:
-        cards[folder / "card-people.json"] = AnnotatorProfile.at_large(alike)
+    if len(cards) >= 3 and (people := AnnotatorProfile.at_large(list(cards.values()))) is not None:
+        cards[folder / "card-people.json"] = people
     return [write_file(path, json.dumps(card.to_dict(), indent=1) + "\n") for path, card in cards.items()]
 
 

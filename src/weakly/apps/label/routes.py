@@ -151,7 +151,7 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     """The application, to be run by any ASGI server."""
     app = FastAPI(
         title="weakly label", version=metadata.version("weakly"), docs_url=None, redoc_url=None,
-        description="Ask for the next segment, tell what was heard. Version 1.",
+        description="Ask for the next segment, tell what was noticed. Version 1.",
     )  # fmt: skip
     app.add_middleware(Guard, limits=Limits(body_kb=16), host=host, names=names)
     handle_errors(app)

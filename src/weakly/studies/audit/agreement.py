@@ -69,17 +69,10 @@ def krippendorff_alpha(present: Floats, answers: Floats, *, weight: Floats | Non
     .. math:: \alpha = 1 - D_o/D_e, \quad D_o = \sum_u w_u \frac{2 k_u (m_u - k_u)}{m_u - 1}, \quad
               D_e = \frac{2 n_0 n_1}{n - 1}
 
-    Parameters
-    ----------
-    present, answers : k_u and m_u of every unit; units with fewer than two answers are left out.
-    weight : seconds of every unit; given, time is a continuum and :math:`D_e = 2 n_0 n_1 / n`.
+    with :math:`k_u` present of the :math:`m_u` answers of a unit; units with fewer than two are left out. Given the
+    seconds of every unit as ``weight``, time is a continuum and :math:`D_e = 2 n_0 n_1 / n`. Nominal data, missing
+    answers allowed; NaN where all answers are the same.
 
-    Notes
-    -----
-    Nominal data, missing answers allowed. NaN where all answers are the same.
-
-    Examples
-    --------
     >>> round(krippendorff_alpha(np.array([3.0, 0.0, 1.0]), np.array([3.0, 3.0, 3.0])), 6)
     0.6
     """
@@ -148,8 +141,6 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
 def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
     """Agreement of several annotators' answers about segments; every segment is a unit.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": ["x", "x", "y", "y"], "label": "dog", "present": [1, 1, 0, 1],
     ...                       "annotator": ["a", "b", "a", "b"]})
     >>> row = answer_agreement(Answers.from_frame(frame)).by_label.iloc[0]
@@ -273,18 +264,9 @@ class DawidSkene:
 
 
 def dawid_skene(answers: Answers) -> DawidSkene:
-    """The most likely labels if every annotator has their own rates of error, by expectation and maximisation.
+    """The most likely labels if every annotator has their own rates of error, by expectation and maximisation (Dawid
+    and Skene, 1979), started from the majority; each class is fitted by itself.
 
-    Parameters
-    ----------
-    answers : several annotators' answers about the same segments; each class is fitted by itself.
-
-    Notes
-    -----
-    Dawid and Skene (1979), started from the majority.
-
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": list("xxxyyy"), "label": "dog", "present": [1, 1, 0, 0, 0, 0],
     ...                       "annotator": list("abcabc")})
     >>> dawid_skene(Answers.from_frame(frame)).labels["present"].tolist()

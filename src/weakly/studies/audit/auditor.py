@@ -19,14 +19,7 @@ from ...model.answers import Answers
 from ...model.events import Events
 from ...model.intervals import EventArrays, Floats
 from ...posterior import law
-from ...posterior.criterion import (
-    METHODS,
-    ONLY_PRESENT,
-    CriterionEstimate,
-    codes_of,
-    estimate_criterion,
-    unknown,
-)
+from ...posterior.criterion import METHODS, ONLY_PRESENT, CriterionEstimate, codes_of, estimate_criterion, unknown
 from .agreement import Agreement, annotation_agreement, answer_agreement, dawid_skene, votes_needed
 from .audit_result import CRITERIA, Audit
 from .observations import UNLISTED, Examined, ExaminedLike, Pairing, completed, pair, where

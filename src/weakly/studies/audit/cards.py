@@ -23,36 +23,23 @@ _COUNTED = {
     "frames": ("insertion_rate", "deletion_rate", "precision", "recall"),
 }
 _WORDS = {
-    "n_recordings": "recordings",
-    "present_if_met": "labelled present, of the segments that satisfy it",
-    "present_if_not": "labelled present, of the others",
-    "n_queries": "labels (of a segment and a class)",
-    "n_present": "labelled present",
-    "n_all_events": "events",
-    "n_phantom": "labelled present without an event",
-    "n_missed": "labelled absent despite an event",
-    "n_tied": "as many votes for as against, on an event",
-    "n_unsure": "only unsure answers, on an event",
-    "event_recall": "share of events under a present label",
-    "event_recall_se": "its standard error",
-    "asked_share": "share of events that were asked about",
-    "insertion_rate": "insertion rate: P(present | no event)",
-    "deletion_rate": "deletion rate: P(absent | event)",
-    "precision": "precision of time",
-    "recall": "recall of time",
-}
+    "n_recordings": "recordings", "present_if_met": "labelled present, of the segments that satisfy it",
+    "present_if_not": "labelled present, of the others", "n_queries": "labels (of a segment and a class)",
+    "n_present": "labelled present", "n_all_events": "events", "n_phantom": "labelled present without an event",
+    "n_missed": "labelled absent despite an event", "n_tied": "as many votes for as against, on an event",
+    "n_unsure": "only unsure answers, on an event", "event_recall": "share of events under a present label",
+    "event_recall_se": "its standard error", "asked_share": "share of events that were asked about",
+    "insertion_rate": "insertion rate: P(present | no event)", "deletion_rate": "deletion rate: P(absent | event)",
+    "precision": "precision of time", "recall": "recall of time",
+}  # fmt: skip
 _TITLES = {
-    "labels": "The labels",
-    "events": "Events found",
-    "frames": "Errors of frames",
+    "labels": "The labels", "events": "Events found", "frames": "Errors of frames",
     "rule": "Clip rule that fits best",
     "presence_criterion": "Presence criterion (law of the share of an event that must be there)",
-    "fit": "Do the answers look like this law? P-values",
-    "votes": "How many votes are enough",
-    "agreement": "Agreement of answers",
-    "agreement_in_time": "Agreement in time",
+    "fit": "Do the answers look like this law? P-values", "votes": "How many votes are enough",
+    "agreement": "Agreement of answers", "agreement_in_time": "Agreement in time",
     "ceiling": "Scores of a perfect model against these labels",
-}
+}  # fmt: skip
 
 
 def label_card(audit: Audit) -> dict[str, Any]:

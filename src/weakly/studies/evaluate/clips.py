@@ -109,8 +109,6 @@ def vanished_events(
 ) -> pd.DataFrame:  # fmt: skip
     """The events that some of these rules lose, in no clip that they call present, with the rules in ``lost_by``.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.1], "label": ["dog"]})
     >>> two = PresenceRule.any(), PresenceRule.seconds(0.25)
     >>> vanished_events(Events.from_frame(frame, recording_length=9.0), segment_length=3, rules=two)["lost_by"].tolist()

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.compiled import sources_digest
 from ...base.errors import AssumptionWarning, InvalidInput
@@ -32,7 +31,7 @@ from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
-from ...model.intervals import Placement, segment_lengths
+from ...model.intervals import Ints, Placement, segment_lengths
 from .evaluation import Evaluation
 from .evaluator import AssumptionCounts, evaluation_of
 
@@ -81,7 +80,7 @@ def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Seq
     """The recordings in order of appearance, then those that have no row, in chunks of about so many rows."""
     place: dict[str, int] = {}
     total: list[int] = []
-    pieces: list[tuple[int, int, NDArray[np.int64]]] = []
+    pieces: list[tuple[int, int, Ints]] = []
     for file, groups in enumerate(looks):
         for group, names, counts in groups:
             for name, count in zip(names, counts):

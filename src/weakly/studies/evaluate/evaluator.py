@@ -196,14 +196,6 @@ def kuiper_p(statistic: float, n: int) -> float:
     return float(np.clip(terms.sum(), 0.0, 1.0))
 
 
-def _gaps(timelines: EventArrays) -> Floats:
-    """The silence before and after each event within its recording, the shorter of the two; infinite if it is alone."""
-    a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    owner = timelines.owner
-    gap = np.where(owner[1:] == owner[:-1], a[1:] - b[:-1], np.inf)
-    return np.minimum(np.append(gap, np.inf), np.append(np.inf, gap)) if len(a) else np.empty(0)
-
-
 def check_assumptions(events: Events, *, segment_length: Any, label: str | None = None) -> list[Assumption]:
     """How far every class keeps the assumptions of the closed forms, at the given segment lengths.
 
@@ -263,7 +255,9 @@ class AssumptionCounts:
         """The counts of some units; without bins, no histogram."""
         widths = np.unique(np.asarray(lengths, dtype=np.float64))
         lines, n = units.lines, len(units.labels)
-        group, gaps, onset = units.group[lines.owner], _gaps(lines), lines.bounds[:, 0]
+        onset, offset, owner = lines.bounds[:, 0], lines.bounds[:, 1], lines.owner
+        group, silence = units.group[owner], np.where(owner[1:] == owner[:-1], onset[1:] - offset[:-1], np.inf)
+        gaps = np.minimum(np.append(silence, np.inf), np.append(np.inf, silence))[: len(onset)]  # to the nearest event
 
         def count(which: Any) -> Ints:
             return np.bincount(group[which], minlength=n)

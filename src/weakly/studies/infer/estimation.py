@@ -361,7 +361,7 @@ def _patterns(
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
         words = only[0] if len(only) == 1 else f"{len(only)} classes ({', '.join(only[:3])}, ...)"
-        text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
+        text = f"{words}: every answer is present; if files list only what is present, say unlisted='absent' "
         warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
     return patterns, known, notes
 

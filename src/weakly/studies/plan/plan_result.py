@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class RowNumbers:
+    """The numbers of a row of the comparison, as attributes."""
+
+    method, segment_length = Number[str](), Number[float | None]()
+    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
+    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
+    n_queries, listened, cost, hours = Number[float](), Number[float](), Number[float](), Number[float]()
+
+
 @dataclass(frozen=True)
-class PlanChoice:
+class PlanChoice(RowNumbers):
     """A way that a lab may take: its role ("plain", "by_hand", "best", "yours"), its row, its verdict, and the command
     that makes its segments."""
 
@@ -31,13 +40,6 @@ class PlanChoice:
     row: MethodOutcome
     verdict: str
     command: str
-
-    method, hours, cost, segment_length = (
-        Number[str](), Number[float](), Number[float](), Number[float | None]()
-    )  # fmt: skip
-    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
-    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
-    n_queries, listened = Number[float](), Number[float]()
 
     def number(self, name: str) -> Any:
         """A number of its row."""
@@ -50,7 +52,7 @@ class PlanChoice:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Result):
+class Plan(RowNumbers, Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
     ``answer`` are at most three lines, a choice each, after a ``verdict`` on the first (good, fair, poor, worse than
@@ -83,27 +85,13 @@ class Plan(Result):
     task: LabelingProblem = field(repr=False, compare=False)
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
 
-    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
-    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
-    n_queries, listened, cost, hours = Number[float](), Number[float](), Number[float](), Number[float]()
-
-    @property
-    def segment_length(self) -> float | None:
-        """The recommended segment length in seconds; None for a way without one."""
-        return self.recommended.segment_length
-
-    @property
-    def method(self) -> str:
-        """The recommended method."""
-        return self.recommended.method
-
     def sentences(self) -> list[str]:
         """The lines of the answer."""
         return self.answer.splitlines()
 
-    def number(self, name: str) -> float:
+    def number(self, name: str) -> Any:
         """A number of the recommended way."""
-        return float(getattr(self.recommended, name))
+        return getattr(self.recommended, name)
 
     @cached_property
     def curve(self) -> list[MethodOutcome]:
@@ -233,7 +221,7 @@ class Plan(Result):
         unit = self.task.cost.currency
         heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
         report.table(self.brief(), heads=heads, chosen=0)
-        report.text("Wrong time is per recording; clips, listening and cost are for the whole work.", small=True)
+        report.text("Wrong time is per recording; clips, reviewed time and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
         if self.uncertainty and self.uncertainty["words"] not in self.details:

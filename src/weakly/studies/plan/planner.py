@@ -17,11 +17,12 @@ from ...methods import METHODS
 from ...methods.base import Method
 from ...methods.by_hand import Screening
 from ...methods.fixed import Fixed, Oracle
-from ...methods.model import Floats, RecordingModel, SingleEventModel
+from ...methods.model import RecordingModel, SingleEventModel
 from ...methods.passes import Passes, classes
 from ...methods.problem import COMMON, FOUND, PAPER, LabelingProblem, MethodOutcome
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
+from ...model.intervals import Floats
 from ...model.lengths import LengthLike
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, how_sure, verdict

@@ -29,7 +29,7 @@ def expectation(task: LabelingProblem, made: MethodOutcome) -> str:
     if not made.asks:
         return said
     said += f", {percent(made.overlap_accuracy)} accuracy near events; {made.n_queries:,.0f} "
-    said += f"{'clip' if round(made.n_queries) == 1 else 'clips'} to play, {hours(made.listened)} of listening"
+    said += f"{'clip' if round(made.n_queries) == 1 else 'clips'} to play, {hours(made.listened)} to review"
     if made.n_marks:
         said += f", {counted(round(made.n_marks), 'event')} marked"
     if task.cost.annotators > 1:
@@ -162,7 +162,7 @@ def details(
         f"{chosen.design.words().instruction}: {expectation(task, chosen)}.",
     ]
     if not chosen.is_practical:
-        said.append(f"People would hear everything {chosen.heard:.0f} times: marking the events by hand is less work.")
+        said.append(f"Everything would be reviewed {chosen.heard:.0f} times: marking the events by hand is less work.")
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
@@ -244,7 +244,7 @@ def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
     """Among which ways it is the cheapest."""
     row = plan.recommended
     but = ["leave less wrong time than asking nobody"] if beats(row, free(plan.pool)) else []
-    but += [f"hear everything at most {MAX_REPLAYS} times"] if row.is_practical else []
+    but += [f"review everything at most {MAX_REPLAYS} times"] if row.is_practical else []
     of = f", of those that {' and '.join(but)}" if but else ""
     return f"It is the cheapest way compared that meets {' and '.join(goal(each) for each in wanted)}{of}."
 
@@ -301,7 +301,7 @@ def _scope(plan: Plan, budget: float | None, wanted: tuple[Condition, ...]) -> s
         return ""
     but = [f"costs at most {_budget(plan.task, budget)}"] if budget is not None else []
     but += [f"meets {' and '.join(goal(each) for each in wanted)}"] if wanted else [
-        f"finds {percent(FOUND)} of events", f"hears everything at most {MAX_REPLAYS} times"
+        f"finds {percent(FOUND)} of events", f"reviews everything at most {MAX_REPLAYS} times"
     ]  # fmt: skip
     return f" that {' and '.join(but)}"
 
@@ -395,8 +395,8 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
         "again (or, with a budget, the least wrong time that it pays for)"
     )
     chosen = {
-        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and hear "
-        f"everything at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
+        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and "
+        f"review all at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
         f"event time, what the pilot can tell) the cheapest{by_hand if strong else ''}.",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
     }[objective]
@@ -406,7 +406,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     elif wanted:
         chosen = (
             "Chosen: the cheapest way that meets the targets, if there is one of those that leave less wrong time than "
-            f"asking nobody and hear everything at most {MAX_REPLAYS} times."
+            f"asking nobody and review everything at most {MAX_REPLAYS} times."
         )
     each = "event" if round(task.n_events, 2) == 1 else "events"
     said = [

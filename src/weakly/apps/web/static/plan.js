@@ -27,8 +27,8 @@ const groups = (panel) => [
     { name: "seconds_per_answer", label: "Seconds per answer", unit: "", kind: "number", value: 3, slider: [0, 20], when: (values) => values.price === "work" },
     { name: "seconds_per_event", label: "Seconds to mark an event by hand", unit: "", kind: "number", value: 15, slider: [0, 120], when: (values) => values.price === "work" },
     { name: "speed", label: "Speed of hearing or viewing", unit: "", kind: "number", value: 1, slider: [0.5, 60], log: true, help: "1 for sound; EEG is viewed at about 8.", when: (values) => values.price === "work" },
-    { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second of listening 1 − r.", when: (values) => values.price === "share" },
-    { name: "per_second", label: "Per second heard", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
+    { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second reviewed 1 − r.", when: (values) => values.price === "share" },
+    { name: "per_second", label: "Per second reviewed", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", when: (values) => values.price === "money" || (values.price === "work" && values.per_hour) }] },
   { legend: "Aim", fields: [
@@ -90,7 +90,7 @@ function drawStrip(panel) {
   const at = Number(view.step.value), done = at >= row.rounds.length;
   const hand = row.name.includes("by hand");
   const n = done ? 0 : row.rounds[at].segments.length;
-  view.stepped.textContent = done ? `${row.name}: the labels` : hand ? `${row.name}, step ${at + 1}: ${at ? "mark what was heard" : "hear everything once"}` : `${row.name}, round ${at + 1}: ${n} ${n === 1 ? "segment is" : "segments are"} heard`;
+  view.stepped.textContent = done ? `${row.name}: the labels` : hand ? `${row.name}, step ${at + 1}: ${at ? "mark what was noticed" : "review everything once"}` : `${row.name}, round ${at + 1}: ${n} ${n === 1 ? "segment is" : "segments are"} reviewed`;
   timeline(view.strip, view.drawn, done ? null : { name: row.name, at });
 }
 
