@@ -25,6 +25,7 @@ from ...base.symbols import choice
 from ...io.gather import gathered
 from ...io.labelstudio import CHOICES, REGION, labeling_config, query_task
 from ...io.signals import write_clip
+from ...io.source import grouped
 from ...io.table import TextRows
 from ...io.vocabulary import UNREADABLE, answer_of
 from ...model.answers import Answers
@@ -382,9 +383,8 @@ class Returned(NamedTuple):
 def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) -> Returned:
     """The answers in files of any tool to these queries: by their ids, by a clip's name, or by the segment."""
     known = dict(zip(queries["query"], queries["label"]))
-    by_time: dict[Any, list[str]] = {}
-    for query, name, onset, offset in queries[["query", "recording", "onset", "offset"]].itertuples(index=False):
-        by_time.setdefault(_moment(name, onset, offset), []).append(query)
+    places = queries[["query", "recording", "onset", "offset"]].itertuples(index=False)
+    by_time = grouped((_moment(*segment), query) for query, *segment in places)
     found = Returned([], [], [])
     paths = [path for path in paths if not (path.is_dir() and _take_reviewed(queries, path, folder, found))]
     for rows in (rows for path in paths for rows in _parsed(path)):
