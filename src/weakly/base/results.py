@@ -355,14 +355,9 @@ def refuse_input(path: str | os.PathLike[str]) -> None:
     """Raise if this file, under any name, was given to be read."""
     known = _inputs.get() or ()
     target = os.path.realpath(path)
-    if target in known or (os.path.exists(target) and any(_same(target, each) for each in known)):
+    there = filter(os.path.exists, known) if os.path.exists(target) else ()  # other names of one file
+    if target in known or any(os.path.samefile(target, each) for each in there):
         raise InvalidInput(f"{path}: this file is read here, so it is not written over; give another name")
-
-
-def _same(path: str, other: str) -> bool:
-    with suppress(OSError):
-        return os.path.samefile(path, other)
-    return False
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -268,10 +269,9 @@ def _cut(
 def _labelstudio(
     export: Exporter, frame: pd.DataFrame, known: dict[str, Recording], clips: list[Path] | None, prefix: str
 ) -> None:
-    turns: dict[int, list[dict[str, Any]]] = {}
-    for k, row in enumerate(frame.to_dict("records")):
-        clip = None if clips is None else clips[k]
-        turns.setdefault(int(row["round"]), []).append(query_task(row, clip, known[row["recording"]].path, prefix))
+    rows = zip(frame.to_dict("records"), repeat(None) if clips is None else clips)
+    tasks_of = ((int(row["round"]), query_task(row, clip, known[row["recording"]].path, prefix)) for row, clip in rows)
+    turns = grouped(tasks_of)
     for turn, tasks in sorted(turns.items()):
         name = "tasks.json" if turn == 1 else f"tasks_{turn}.json"
         export.whole(export.folder / name, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
