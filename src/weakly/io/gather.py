@@ -195,9 +195,12 @@ class FileRows:
         return known, empty, idle
 
     def told(self, account: Mapping[str, int], skipped: int) -> Reading:
-        """What was taken as what, noted, left out and sampled."""
+        """What was taken as what, once for files that are alike, noted, left out and sampled."""
         counts = None if self.sample is None else self.sample.counts
-        return Reading(_sentences(self.files), tuple(self.notes), skipped, dict(account), counts)
+        readings = [rows.reading for rows in self.files if rows.reading]
+        alike = grouped((re.sub(r" \(\d+\)", "", reading), reading) for reading in readings).items()
+        sentences = (many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in alike)
+        return Reading(tuple(sentences), tuple(self.notes), skipped, dict(account), counts)
 
     def warn(self) -> None:
         """Give each note as a warning, and say how many broken rows were left out."""
@@ -405,12 +408,6 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
             rows.called(f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./"))
     first = quoted(next(iter(twice)), most=60)
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
-
-
-def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
-    """What was taken as what, once for files that are alike."""
-    groups = grouped((re.sub(r" \(\d+\)", "", rows.reading), rows.reading) for rows in found if rows.reading)
-    return tuple(many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in groups.items())
 
 
 def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:

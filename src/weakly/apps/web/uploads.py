@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...base.errors import InvalidInput, WeaklyError
+from ...base.errors import InvalidInput, WeaklyError, optional
 from ...base.results import write_file
 from ..serving import Limits, Recent
 
@@ -194,8 +194,6 @@ def _public(message: str, folder: str, path: Path, shown: str) -> str:
 
 
 def _parquet_rows(path: Path) -> int:
-    from ...base.errors import optional
-
     try:
         return int(optional("pyarrow.parquet", extra="parquet").ParquetFile(path).metadata.num_rows)
     except (OSError, ValueError) as error:
