@@ -174,14 +174,12 @@ def cpu_count() -> int:
 @contextmanager
 def threads(executor: Executor | None = None) -> Iterator[Executor]:
     """The given executor, or one thread per processor for the duration of the block."""
-    if executor is not None:
-        yield executor
-        return
-    pool = ThreadPoolExecutor(cpu_count())
+    pool = ThreadPoolExecutor(cpu_count()) if executor is None else executor
     try:
         yield pool
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        if executor is None:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

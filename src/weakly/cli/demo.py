@@ -24,8 +24,8 @@ Examples:
 """
 
 
-_FOLDER = typer.Option(
-    Path("demo"), "--out", metavar="DIR", callback=fresh, help="Folder for the pilot, the report and the figures."
+_FOLDER = option(
+    "Folder for the pilot, the report and the figures.", Path("demo"), "--out", metavar="DIR", callback=fresh
 )
 
 
@@ -59,9 +59,7 @@ Examples:
 
   weakly reproduce --only single_event --only claims --seed 3
 """
-_OUT = typer.Option(
-    None, "--out", metavar="DIR", callback=fresh, help="Folder for index.html, claims.json and the figures."
-)
+_OUT = option("Folder for index.html, claims.json and the figures.", None, "--out", metavar="DIR", callback=fresh)
 
 
 @command("reproduce", _REPRODUCE_HELP, leaving="json out force", out=_OUT)

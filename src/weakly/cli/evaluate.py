@@ -35,8 +35,8 @@ Examples:
 
   weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_LABEL = typer.Option(None, "--label", help="One class only.")
-_WORKERS = typer.Option(None, "--workers", help="Threads; left out, one per processor.")
+_LABEL = option("One class only.", None, "--label")
+_WORKERS = option("Threads; left out, one per processor.")
 
 
 @command(
@@ -267,21 +267,14 @@ Examples:
 """
 
 
-_FORMAT = typer.Option(None, "--format", help="Format of the weak labels or answers; left out, it is found out.")
-_EXAMINED = typer.Option(None, "--examined", help="Who looked at what: all, a table of recordings, or UEM.")
-_SAMPLE = typer.Option(
-    None, "--sample", min=1, metavar="N", help="Only N recordings, whole, of --strong, --weak or --answers alone."
-)
-
-
 @command(
     "audit",
     _AUDIT_HELP,
     reading="label recording_length where annotator merge columns format examined sample on_error",
     label=_LABEL,
-    format=_FORMAT,
-    examined=_EXAMINED,
-    sample=_SAMPLE,
+    format=option("Format of the weak labels or answers; left out, it is found out.", None, "--format"),
+    examined=option("Who looked at what: all, a table of recordings, or UEM.", None, "--examined"),
+    sample=option("Only N recordings, whole, of --strong, --weak or --answers alone.", min=1, metavar="N"),
 )
 def audit(
     strong: list[str] = option("Annotations with boundaries; may be given several times."),

@@ -45,7 +45,7 @@ _SAME = "presence_criterion rule event_rate tools budget target methods objectiv
     "plan",
     _HELP,
     reading="recording_length label format columns where annotator merge examined sample on_error",
-    label=typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
+    label=option("One class of the pilot; left out, all in one pass.", None, "--label"),
     panels={
         "The work": "event_length events event_rate total_hours family",
         "Who answers": "presence_criterion rule annotators",

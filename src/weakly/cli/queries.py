@@ -24,7 +24,7 @@ Examples:
 
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
-_ANSWERS_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
+_ANSWERS_OUT = option("Where the labels go: DCASE, Raven, Audacity.", None, "--out", metavar="DIR")
 
 
 @command("answers", _ANSWERS_HELP, leaving="json out", out=_ANSWERS_OUT)
@@ -121,7 +121,7 @@ Examples:
 
   weakly queries --resume tasks/
 """
-_OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
+_OUT = option("The campaign's folder, with the tool's files.", None, "--out", metavar="DIR")
 _SAME = """method label segment_length hop votes start_length queries_per_recording budget batch windows
 threshold shortest query_cost_share guess_rate lapse_rate features scores feature_hop sample_rate wrong_time
 event_length event_rate presence_criterion signal repeats"""

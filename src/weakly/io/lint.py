@@ -229,19 +229,16 @@ def _only_here(
 
 def _broken(source: Source) -> list[FileFinding]:
     """The rows that could not be read, one finding per kind; a row that is broken twice counts once."""
-    kinds = (
-        ("ends before it starts", "end before start", "onset and offset swapped?"),
-        ("has no length", "zero length", "a point label? points cannot be evaluated"),
-        ("starts before 0", "negative time", ""),
-        ("is not a number", "not a number", ""),
-    )
-    groups: dict[tuple[str, str], list[tuple[int | str, str, str]]] = {}
-    first: dict[int | str, tuple[int | str, str, str]] = {}
-    for problem in source.problems:
-        told = next(((kind, guess) for part, kind, guess in kinds if part in problem[2]), ("broken row", ""))
-        if first.setdefault(problem[0], problem) is problem:
-            groups.setdefault(told, []).append(problem)
-    found = []
+    kinds = {
+        "ends before it starts": ("end before start", "onset and offset swapped?"),
+        "has no length": ("zero length", "a point label? points cannot be evaluated"),
+        "starts before 0": ("negative time", ""),
+        "is not a number": ("not a number", ""),
+    }
+    first = {problem[0]: problem for problem in reversed(source.problems)}
+    every = (problem for problem in source.problems if first[problem[0]] is problem)
+    usual, found = ("broken row", ""), []
+    groups = grouped((next((kinds[part] for part in kinds if part in each[2]), usual), each) for each in every)
     for (kind, guess), items in groups.items():
         place, column, words = items[0]
         words = (f"column {quoted(column)}: " if column else "") + words + (f"; {guess}" if guess else "")

@@ -104,16 +104,12 @@ SIGNALS = (".npy", ".csv", ".tsv", ".txt", *MEASURED)
 RECORDINGS = (*SOUNDS, *MEASURED, *VIDEOS)
 
 
-def _soundfile() -> Any:
-    return optional("soundfile", extra="audio")
-
-
 @contextmanager
 def _opened(path: Path, words: Callable[[], str]) -> Iterator[Any]:
     """A sound file, open; what soundfile says of a broken one becomes one line, with these words."""
     if path.suffix.lower() in VIDEOS:
         raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
-    sf = _soundfile()
+    sf = optional("soundfile", extra="audio")
     try:
         with sf.SoundFile(str(path)) as file:
             yield file
@@ -361,5 +357,5 @@ def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
 def sound_bytes(samples: Samples, rate: int, **form: str) -> bytes:
     """The bytes of the sound file of these samples."""
     target = io.BytesIO()
-    _soundfile().write(target, samples, rate, **form)
+    optional("soundfile", extra="audio").write(target, samples, rate, **form)
     return target.getvalue()

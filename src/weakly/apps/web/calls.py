@@ -4,7 +4,6 @@ command line."""
 from __future__ import annotations
 
 import io
-import json
 import math
 import tempfile
 import zipfile
@@ -223,12 +222,6 @@ class Received(BaseModel):
     notes: list[str] = Field(description="what the reader understood that the file does not say outright")
     reading: str = Field(description="one line: what was taken as what")
     findings: list[str] = Field(description="what is probably wrong with the file, as `weakly check` says it")
-
-
-def to_bytes(value: Any) -> bytes:
-    """The object's dictionary, or a dictionary of plain values, as JSON."""
-    found = value if isinstance(value, dict) else value.to_dict()
-    return json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
 
 
 def received(sent: Sent, state: PageState) -> dict[str, Any]:

@@ -322,7 +322,9 @@ def _worked(task: WorkerTask, state: calls.PageState) -> tuple[str, Any]:
         warnings.simplefilter("always", AssumptionWarning)
         try:
             found = task.work(task.question, state)
-            body = found if isinstance(found, bytes) else calls.to_bytes(found)
+            found = found if isinstance(found, bytes | dict) else found.to_dict()
+            is_file = isinstance(found, bytes)
+            body = found if is_file else json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
         except WeaklyError as error:
             return "refused", error
         except MemoryError:
@@ -355,19 +357,15 @@ async def stream(
     """Lines of JSON: progress while the work goes on, then the result or what went wrong."""
     try:
         while True:
-            yield _line({"progress": job.state()})
+            yield json.dumps({"progress": job.state()}).encode() + b"\n"
             if await within(future, PATIENCE):
                 break
         try:
             result = future.result()
         except Exception as error:
             status, words = problem(error)
-            yield _line({"error": words, "status": status})
+            yield json.dumps({"error": words, "status": status}).encode() + b"\n"
         else:
             yield b'{"notes": ' + json.dumps(job.notes).encode() + b', "result": ' + result + b"}\n"
     finally:
         job.cancel()
-
-
-def _line(value: Any) -> bytes:
-    return json.dumps(value).encode() + b"\n"
