@@ -8,7 +8,8 @@ from scipy import stats
 import weakly as wk
 from weakly.posterior import particles
 from weakly.posterior.chain import posterior
-from weakly.posterior.particles import ParameterPrior, particle_posterior
+from weakly.posterior.expected import ParameterPrior
+from weakly.posterior.particles import particle_posterior
 from weakly.posterior.renewal import ENDS, Renewal, TimelinePosterior
 
 LENGTH, PARTICLES = 20.0, 4000
