@@ -231,15 +231,17 @@ class Plan(RowNumbers, Result):
                 ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
             ])  # fmt: skip
         if self.classes:
-            report.heading("Several classes").text(self.classes["words"]).table(pd.DataFrame(self.classes["per_class"]))
+            report.heading("Several classes").text(self.classes["words"])
+            report.table(pd.DataFrame(self.classes["per_class"]), heads=HEADS)
         if self.sensitivity:
-            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity))
+            report.heading("If the presence criterion is another")
+            report.table(pd.DataFrame(self.sensitivity), heads=HEADS)
         report.heading("The recommendation in detail").text(self.details)
         return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
-        """The columns that people read; the rest is in the JSON."""
-        return self.to_frame()[list(SHOWN)]
+        """The columns that people read; the rest is in the JSON. Where work costs hours, they stand once."""
+        return self.to_frame()[[name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -252,8 +254,18 @@ class Plan(RowNumbers, Result):
         return {"methods": self.to_frame(), "frontier": self.frontier()}
 
 
+#: Of the ways below the recommended one: the best length of each class or criterion, beside one length for all.
+HEADS = {
+    "best_segment_length": "best length (s)",
+    "best_wrong_time": "its wrong time (s)",
+    "best_event_recall": "its events found",
+    "best_overlap_accuracy": "its accuracy near events",
+    "wrong_time_common": "wrong time (s), one length",
+    "event_recall_common": "events found, one length",
+    "overlap_accuracy_common": "accuracy near events, one length",
+}
 CAPTIONS = {
-    "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
+    "frontier": "Every dot is a way to label. A line joins those that nothing cheaper matches, if there are several.",
     "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }

@@ -390,14 +390,14 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     }[criteria.kind]
     strong = ByHand.name in task.methods
     by_hand = (
-        "; so of plain segments, and of the other ways to ask; of these and marking by hand the best verdict for at "
-        "most three times the cost of the cheapest, and of those with it the least wrong time for at most half as much "
-        "again (or, with a budget, the least wrong time that it pays for)"
+        " Plain segments, other ways to ask and marking by hand are then compared. The best verdict wins that costs at "
+        "most three times what the cheapest does. Among those with that verdict, the least wrong time wins that costs "
+        "at most half as much again; with a budget, the least wrong time that it pays for."
     )
     chosen = {
-        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and "
-        f"review all at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
-        f"event time, what the pilot can tell) the cheapest{by_hand if strong else ''}.",
+        "wrong_time": f"The choice has the least wrong time of ways that find at least {percent(FOUND)} of events and "
+        f"review everything at most {MAX_REPLAYS} times. Of ways within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
+        f"event time, what the pilot can tell), it is the cheapest.{by_hand if strong else ''}",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
     }[objective]
     if choice.limit in ("budget", "target"):
@@ -422,7 +422,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     ]
     if not criteria.is_noiseless:
         said.append(f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node.")
-    said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
+    said.append("An event is found if a segment that meets the rule on it is labelled present.")
     limits = [f"{word} labels have at most {percent(wrong)} of the event time wrong and find {percent(found)} of events"
               for word, (wrong, found) in VERDICTS.items()]  # fmt: skip
     said.append(f"The verdict: {'; '.join(limits)}; others are poor, or worse than labelling nothing.")
