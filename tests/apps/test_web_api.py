@@ -281,7 +281,7 @@ def test_what_is_no_question_is_refused(web, body):
     assert answer.json()["message"]
 
 
-def broken(question, state, job):
+def broken(question, state):
     raise RuntimeError("secret of the house")
 
 
@@ -519,23 +519,23 @@ def test_the_shelf_has_an_end(tmp_path):
 # --- work that takes long ----------------------------------------------------------------------------------------
 
 
-def slow(question, state, job):
+def slow(question, state):
     for k in range(4):
-        job.advance(k + 1, 4)
+        state.advance(k + 1, 4)
         time.sleep(0.2)
     return {"answer": 42}
 
 
-def slow_and_wrong(question, state, job):
+def slow_and_wrong(question, state):
     time.sleep(0.4)
     raise InvalidInput("budget is too small")
 
 
-def deaf(question, state, job):
+def deaf(question, state):
     time.sleep(600)
 
 
-def hungry(question, state, job):
+def hungry(question, state):
     held = []
     for _ in range(100):
         held.append(b"x" * 20_000_000)
@@ -543,7 +543,7 @@ def hungry(question, state, job):
     return {"held": len(held)}
 
 
-def dying(question, state, job):
+def dying(question, state):
     os._exit(3)
 
 

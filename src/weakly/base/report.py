@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from .plot import style
-from .results import Finding, atomic_write, format_value, safe_label
+from .results import Finding, format_value, safe_label, write_file
 from .symbols import definition, headed
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ class Report:
 
     def heading(self, text: str) -> Report:
         """A section heading."""
-        self._parts.append(f"<h2>{escape(text)}</h2>")
-        return self
+        return self.raw(f"<h2>{escape(text)}</h2>")
 
     def sentences(self, texts: list[str], mark: str = "") -> Report:
         """The answer, set apart: a headline, then a list; coloured by a mark: good, fair, poor or worse."""
@@ -174,18 +173,15 @@ class Report:
 
     def text(self, text: str, *, small: bool = False) -> Report:
         """A paragraph."""
-        self._parts.append(f"<p{' class=small' if small else ''}>{escape(text)}</p>")
-        return self
+        return self.raw(f"<p{' class=small' if small else ''}>{escape(text)}</p>")
 
     def code(self, text: str) -> Report:
         """A line of code."""
-        self._parts.append(f"<p><code>{escape(text)}</code></p>")
-        return self
+        return self.raw(f"<p><code>{escape(text)}</code></p>")
 
     def items(self, texts: list[str]) -> Report:
         """A list of sentences."""
-        self._parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
-        return self
+        return self.raw("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
 
     def table(
         self, frame: Any, *, heads: dict[str, str] | None = None, chosen: int | None = None, most: int | None = None
@@ -212,8 +208,7 @@ class Report:
             for k in range(len(frame))
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        self._parts.append(f'<div class="scroll" tabindex="0">{table}</div>')
-        return self
+        return self.raw(f'<div class="scroll" tabindex="0">{table}</div>')
 
     def figure(
         self, figure: Any, caption: str, *, name: str | None = None, title: str = "", wide: bool = False
@@ -234,8 +229,7 @@ class Report:
         above = f"<h3>{escape(title)}</h3>" if title else ""
         size = " class=wide" if wide else f' style="--wide: {figure.get_figwidth():g}"'
         part = f"<figure{anchor}{size}>{above}{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
-        self._parts.append(_Figure(part))
-        return self
+        return self.raw(_Figure(part))
 
     def add(self, other: Report) -> Report:
         """Everything of another page below this one; its title becomes a section heading."""
@@ -264,13 +258,9 @@ class Report:
 
     def write(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
         """The path of the written file, which ends with the command; its folder is made if need be."""
-        path = Path(path)
         if command:
             self.heading("The command that made it").code(command)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as file:
-            file.write(self.html())
-        return path
+        return write_file(path, self.html())
 
 
 class Number(Generic[T]):

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from ..base.errors import InvalidInput
+from ..base.results import format_length, percent
 from .common import Outlet, ReadingOptions, chosen, columns, command, deliver, numbers, option, wrapped
 
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
@@ -94,7 +96,6 @@ def plan(
 ) -> None:
     """Plan."""
     values = locals()
-    from ..base.errors import InvalidInput
     from ..model.cost import Cost
     from ..studies.plan.pilot import measured_work
     from ..studies.plan.planner import plan as make
@@ -191,8 +192,6 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     """A table that fits the terminal: short headings on two lines, numbers as people say them, names wrapped."""
     from rich.table import Table
     from rich.text import Text
-
-    from ..base.results import format_length, percent
 
     heads = {
         "name": "way to label",

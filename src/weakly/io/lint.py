@@ -18,7 +18,7 @@ from ..model.answers import several
 from .dataset import Paths
 from .gather import match_lengths, name_key, read_files
 from .reading import Options, asked_of, beside, lengths_in, looked_at, read_examined, touching_frames
-from .source import PARQUET, Source, quoted
+from .source import PARQUET, Source, grouped, quoted
 from .table import TextRows
 from .times import suspected_unit
 from .tool_tables import clip_length
@@ -336,10 +336,7 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
         ("recordings", [*known, *(name for name in lengths if name not in known)], known, name_key),
         ("labels", list(labels), labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
     ):
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(key(name), []).append(name)
-        close = [group for group in groups.values() if len(group) > 1]
+        close = [group for group in grouped((key(name), name) for name in names).values() if len(group) > 1]
         if close:
             file, place = next((where[name] for name in close[0] if name in where), ("recording_length", None))
             pair = " and ".join(quoted(name, most=60) for name in close[0][:2])

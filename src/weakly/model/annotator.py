@@ -357,13 +357,6 @@ class Annotator:
         single = self.criterion_cdf(event_fraction)
         return single if self.votes is None else _at_least(self.votes, single)
 
-    def voted_area(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
-        """The integral of :meth:`voted_cdf` from zero."""
-        h = np.asarray(event_fraction, dtype=np.float64)
-        if self.votes is None:
-            return law_integrals(self.presence_criterion, h)[0]
-        return self.panels.integrals(self.voted_cdf, h)[0]
-
     def criteria(self, n: int) -> NDArray[np.float64]:
         """Criteria of equal weight that stand for a law: steps at them from P(present | 0) to P(present | 1) have the
         mean :meth:`probability` as n grows, votes and noise included."""

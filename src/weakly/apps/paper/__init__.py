@@ -24,7 +24,7 @@ from ...base import plot
 from ...base.errors import InvalidInput
 from ...base.parallel import in_order
 from ...base.report import Report
-from ...base.results import atomic_write, to_json, to_jsonable
+from ...base.results import to_json, to_jsonable, write_file
 from ...base.symbols import choice
 from . import appendix, simulations
 from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, all_claims, counts, markup, summary, words
@@ -199,16 +199,12 @@ def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick
 
 def _write(found: Reproduction, out: Path) -> list[Path]:
     """The page, the claims, the tables and both files of every figure."""
-    out.mkdir(parents=True, exist_ok=True)
     files = [file for picture in found.pictures for file in plot.save(picture.figure, out / "figures" / picture.name)]
     texts = {f"tables/{table.name}.csv": table.frame.to_csv(index=False) for table in found.tables}
     if found.claims:
         texts["claims.json"] = to_json([row.to_dict() for row in found.claims]) + "\n"
-    for name, text in texts.items():
-        (out / name).parent.mkdir(exist_ok=True)
-        with atomic_write(out / name) as file:
-            file.write(text)
-    return [_page(found, out).write(out / "index.html"), *files, *(out / name for name in texts)]
+    files += [write_file(out / name, text) for name, text in texts.items()]
+    return [_page(found, out).write(out / "index.html"), *files]
 
 
 _ICONS = dict(zip((*VERDICTS, REMARK), ("✓", "≈", "✗", "?", "i")))

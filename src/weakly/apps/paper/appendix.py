@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ...base import plot
 from ...base.errors import InvalidInput
@@ -171,8 +172,6 @@ def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.f
     with the given criterion. The recipe sees the parts of events inside clips labelled present, as in AudioSet; the
     consistent estimate sees event fractions and answers.
     """
-    from scipy import stats
-
     rng = np.random.default_rng(rng)
     q = AUDIOSET_LENGTH
     law = Lengths.law(stats.lognorm(1.0, scale=2.0))

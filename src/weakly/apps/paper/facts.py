@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import InvalidInput
+from ...io.reading import read
 from ...model.events import Events
 from ...model.lengths import Lengths
 
@@ -119,8 +120,6 @@ def gather(
     if audioset is not None:
         animal = read_audioset(Path(audioset))
     if annotations is not None:
-        from ...io.reading import read
-
         paths = [Path(each) for each in ([annotations] if isinstance(annotations, (str, Path)) else annotations)]
         onsets = read(paths)
         onsets_source = ", ".join(path.name for path in paths)
@@ -132,12 +131,10 @@ def read_nigens(path: Path) -> tuple[LengthSample, LengthSample, Events | None]:
     if not path.is_dir():
         raise InvalidInput(f"nigens must be the corpus folder, or one with dog_event_lengths.npy in it, got {path}")
     kinds, samples, events = ("dog", "baby"), [], None
-    if all((path / f"{kind}_event_lengths.npy").is_file() for kind in kinds):
-        files = [path / f"{kind}_event_lengths.npy" for kind in kinds]
+    files = [path / f"{kind}_event_lengths.npy" for kind in kinds]
+    if all(file.is_file() for file in files):
         samples = [(f"NIGENS lengths in {file.name}", _lengths_of(file)) for file in files]
     else:
-        from ...io.reading import read
-
         events = read(path, format="nigens")
         for kind in kinds:
             labels = [label for label in events.labels if kind in label.lower()]
@@ -161,8 +158,6 @@ def _lengths_of(file: Path) -> NDArray[np.float64]:
 
 def read_audioset(path: Path) -> LengthSample:
     """Lengths of the Animal events; a folder's strong file is the largest .tsv with "strong" in its name."""
-    from ...io.reading import read
-
     if path.is_dir():
         candidates = sorted(path.glob("*strong*.tsv"), key=lambda file: file.stat().st_size)
         if not candidates:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ... import theory
 from ...base.symbols import choice
@@ -83,8 +84,6 @@ class Scenario:
 
 def normal(mean: float, deviation: float) -> Lengths:
     """A normal law of lengths, given that the length is positive."""
-    from scipy import stats
-
     name = f"normal({mean:g}, {deviation:g})"
     plain = stats.norm(mean, deviation)
     if plain.cdf(0.0) < 1e-6:
@@ -98,8 +97,6 @@ def _normal(mean: float, deviation: float, origin: str = "text and code") -> Cas
 
 
 def _gamma(shape: float) -> Case:
-    from scipy import stats
-
     name = f"0.5 + gamma({shape:g}, 1)"
     return Case(name, Lengths.law(stats.gamma(shape, loc=0.5), name=name))
 

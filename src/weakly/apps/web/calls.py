@@ -27,7 +27,6 @@ from .uploads import EXAMPLE, Files, Sent, Upload, parse
 
 if TYPE_CHECKING:
     from ...studies.plan.plan_result import Plan
-    from .jobs import Progress
 
 #: The laws that a question may name: those whose integrals take milliseconds.
 LAWS = (
@@ -243,7 +242,7 @@ def to_bytes(value: Any) -> bytes:
     return json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
 
 
-def received(sent: Sent, state: PageState, job: Progress) -> dict[str, Any]:
+def received(sent: Sent, state: PageState) -> dict[str, Any]:
     """What the sender of a file hears back, once it is read and kept."""
     if sent.name == EXAMPLE:  # as if somebody had sent it: annotated recordings, or what was said of their clips
         from ...studies.simulate import clips, pilot
@@ -280,6 +279,7 @@ class PageState:
 
     limits: Limits
     shelf: Files
+    advance: Callable[[int, int | None], None]  # what work calls after each chunk: done, of how many
     plans: Recent[Plan] = field(default_factory=lambda: Recent(8))
 
     def plan(self, question: PlanQuestion) -> Plan:
@@ -300,21 +300,21 @@ def _plan(question: PlanQuestion, shelf: Files) -> Plan:
     return plan(source, cost=Cost(**prices), segment_length=asked.pop("own_length"), **asked)
 
 
-def plan(question: PlanQuestion, state: PageState, job: Progress) -> Any:
+def plan(question: PlanQuestion, state: PageState) -> Any:
     """How to label, how good the labels will be and what they cost."""
     return state.plan(question)
 
 
-def evaluate(question: EvaluateQuestion, state: PageState, job: Progress) -> Any:
+def evaluate(question: EvaluateQuestion, state: PageState) -> Any:
     """What labels of fixed segments make of real annotations."""
     from ...studies.evaluate.evaluator import evaluate as call
 
     asked = question.model_dump()
     events = state.shelf.get(asked.pop("file"), kind="events", field="file")
-    return call(events, progress=job.advance, **asked)
+    return call(events, progress=state.advance, **asked)
 
 
-def simulate(question: SimulateQuestion, state: PageState, job: Progress) -> Any:
+def simulate(question: SimulateQuestion, state: PageState) -> Any:
     """What labels of fixed segments make of random recordings, with standard errors."""
     from ...model.lengths import Lengths
     from ...studies.simulate import simulate as call
@@ -326,11 +326,11 @@ def simulate(question: SimulateQuestion, state: PageState, job: Progress) -> Any
     lengths, seed = asked.pop("event_length"), asked.pop("seed")
     noise = {name: asked.pop(name) for name in ("guess_rate", "lapse_rate", "flip_rate")}
     return call(
-        Lengths.parse(lengths), presence_criterion=who.with_rates(**noise), rng=seed, progress=job.advance, **asked
+        Lengths.parse(lengths), presence_criterion=who.with_rates(**noise), rng=seed, progress=state.advance, **asked
     )
 
 
-def audit(question: AuditQuestion, state: PageState, job: Progress) -> Any:
+def audit(question: AuditQuestion, state: PageState) -> Any:
     """How sensitive the annotators were, how wrong the labels are, what a perfect model can reach on them."""
     from ...studies.audit.auditor import audit as call
 
@@ -343,14 +343,14 @@ def audit(question: AuditQuestion, state: PageState, job: Progress) -> Any:
     return call(rng=0, **asked)
 
 
-def report(work: Callable[..., Any], question: Question, state: PageState, job: Progress) -> bytes:
+def report(work: Callable[..., Any], question: Question, state: PageState) -> bytes:
     """The report of what a question finds: one HTML file for a colleague or a grant."""
     with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
-        path: Path = work(question, state, job).report(Path(folder) / "report.html")
+        path: Path = work(question, state).report(Path(folder) / "report.html")
         return path.read_bytes()
 
 
-def query_files(question: QueriesQuestion, state: PageState, job: Progress) -> bytes:
+def query_files(question: QueriesQuestion, state: PageState) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
     from ...methods import Fixed
     from ...studies.queries.query_set import queries

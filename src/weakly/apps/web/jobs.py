@@ -93,17 +93,6 @@ class WorkerTask:
     key: str = ""
 
 
-@dataclass
-class Progress:
-    """How the work tells how far it is; work that nobody waits for is ended with its process."""
-
-    pipe: Connection
-
-    def advance(self, done: int, total: int | None) -> None:
-        """What the work calls after each chunk."""
-        self.pipe.send(("progress", (done, total)))
-
-
 class Process:
     """A process that works, its pipe, and what it did last (whose results it may still hold)."""
 
@@ -317,22 +306,22 @@ def work(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
-    state = calls.PageState(limits, Files(folder))
+    state = calls.PageState(limits, Files(folder), lambda *done: pipe.send(("progress", done)))
     pipe.send(("ready", None))
     while True:
         try:
             task = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(_worked(task, state, Progress(pipe)))
+        pipe.send(_worked(task, state))
 
 
-def _worked(task: WorkerTask, state: calls.PageState, progress: Progress) -> tuple[str, Any]:
+def _worked(task: WorkerTask, state: calls.PageState) -> tuple[str, Any]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AssumptionWarning)
         try:
-            found = task.work(task.question, state, progress)
+            found = task.work(task.question, state)
             body = found if isinstance(found, bytes) else calls.to_bytes(found)
         except WeaklyError as error:
             return "refused", error

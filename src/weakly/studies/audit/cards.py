@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InvalidInput
 from ...base.report import Report
-from ...base.results import atomic_write, format_value, to_json
+from ...base.results import format_value, to_json, write_file
 from ...posterior.criterion import NUMBERS
 from .findings import elsewhere, scored
 from .responses import rule_words
@@ -116,10 +116,7 @@ def save_card(audit: Audit, path: Path) -> Path:
         lines += ["", f"## {title}", "", "| | |", "|---|---|"]
         lines += [f"| {_markdown(word)} | {_markdown(value)} |" for word, value in pairs]
     lines += ["", *(f"- {_markdown(note)}" for note in card["notes"])]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write((to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
-    return path
+    return write_file(path, (to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
 
 
 def _front(card: dict[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ import numpy as np
 from ...base.compiled import sources_digest
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
-from ...base.results import atomic_write, counted
+from ...base.results import atomic_write, counted, write_file
 from ...base.symbols import choice
 from ...engine.scoring import ClassRecordings, ClassTallies, score_units
 from ...engine.tally import Tally
@@ -287,8 +287,7 @@ def _looks(data: Dataset, store: Path | None, workers: Executor, progress: Progr
     jobs = [(data, file) for file in range(len(data.files))]
     places = list(in_order(look, jobs, executor=workers, progress=progress, label="looking for recordings"))
     if path is not None:
-        with atomic_write(path) as file:
-            file.write(json.dumps(places))
+        write_file(path, json.dumps(places))
     yield from places
 
 
@@ -308,8 +307,6 @@ def _store(folder: Path, key: str, data: Dataset) -> Path:
     elif any(folder.iterdir()):
         raise InvalidInput(f"{folder}: is not empty and holds no run; give another folder")
     else:
-        with atomic_write(path) as file:
-            file.write(
-                json.dumps({"run": key, "files": len(data.files), "columns": dict(data.columns)}, indent=1) + "\n"
-            )
+        about = {"run": key, "files": len(data.files), "columns": dict(data.columns)}
+        write_file(path, json.dumps(about, indent=1) + "\n")
     return folder

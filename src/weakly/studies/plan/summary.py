@@ -123,7 +123,7 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
     """What the verdict holds under, in a few words."""
     said = []
-    if task.cost.is_free:
+    if task.cost.per_query == 0 and task.cost.seconds_per_answer > 0:  # answers are free although they take time
         said.append("if answers are free")
     if pilot is not None and pilot.n_unknown:
         said.append("recording lengths unknown")
