@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -156,8 +156,12 @@ class Method(ABC):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
-        """The method from the parameters of :func:`weakly.queries` that were given, all of them checked."""
-        raise InvalidInput(f"method {cls.name!r} is not made from its name: give an object of {cls.__name__}")
+        """The method from those parameters of :func:`weakly.queries` that are its own; all were checked."""
+        own = fields(cls) if is_dataclass(cls) else ()
+        for one in own:
+            if one.default is MISSING and one.name not in settings:
+                raise InvalidInput(f"method {cls.name!r} needs {one.name}")
+        return cls(**{one.name: settings[one.name] for one in own if one.name in settings})
 
     @abstractmethod
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:

@@ -73,7 +73,6 @@ class ByHand(Method):
         return Labels(found.segments, np.where(found.present == 1, np.nan, found.present))
 
     def words(self) -> Words:
-        """How people say it."""
         return Words("marking by hand", "Mark by hand where events begin and end", "by hand")
 
     def sums(self, problem: LabelingProblem) -> Sums:
@@ -126,7 +125,6 @@ class Screening(ByHand):
         return unasked(asked, merge(np.clip(around, 0.0, recording.length)))
 
     def words(self) -> Words:
-        """How people say it."""
         width = size(self.segment_length)
         name = f"screening by {width} segments, then by hand"
         return Words(name, f"Label {width} segments, then mark by hand in the present ones", "screening")

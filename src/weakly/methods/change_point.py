@@ -206,7 +206,6 @@ class ChangePoint(AtOnce):
         positive("shortest", self.shortest, zero=True)
 
     def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
         if self.budget is not None:
             return self._shared[recording.name]
         return partition(self.boundaries(recording.known_features(), recording.length), recording.length)

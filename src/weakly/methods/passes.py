@@ -41,7 +41,6 @@ class Passes(Method):
         return any(own.is_simulated for _, own in self.passes)
 
     def of_class(self, label: str) -> Method:
-        """What is asked about one class."""
         return next((own for labels, own in self.passes if label in labels), self)
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
