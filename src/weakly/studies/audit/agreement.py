@@ -260,7 +260,6 @@ class DawidSkene:
     labels: pd.DataFrame
     annotators: pd.DataFrame
     prevalence: dict[str, float]
-    iterations: dict[str, int]
 
 
 def dawid_skene(answers: Answers) -> DawidSkene:
@@ -275,21 +274,19 @@ def dawid_skene(answers: Answers) -> DawidSkene:
     frame = _of_several(answers, "dawid_skene")
     labels, annotators = [], []
     prevalence: dict[str, float] = {}
-    iterations: dict[str, int] = {}
     for name, own in frame.groupby("label"):
         groups = own.groupby(_SEGMENT, dropna=False, sort=False)
         worker, who = pd.factorize(own["annotator"])
         task: Any = groups.ngroup().to_numpy()
         present = own["present"].to_numpy().astype(np.int64)
-        fit = _expectation_maximisation(task, np.asarray(worker), present)
-        probability, errors, prior, steps = fit
+        probability, errors, prior = _expectation_maximisation(task, np.asarray(worker), present)
         rows = groups.size().reset_index(name="n_answers")
         labels.append(rows.assign(probability=probability, present=(probability > 0.5).astype(np.float64)))
         rates = {"sensitivity": errors[:, 1, 1], "specificity": errors[:, 0, 0], "n_answers": np.bincount(worker)}
         annotators.append(pd.DataFrame({"label": name, "annotator": np.asarray(who, dtype=object), **rates}))
-        prevalence[str(name)], iterations[str(name)] = float(prior[1]), steps
+        prevalence[str(name)] = float(prior[1])
     whole, people = (pd.concat(each, ignore_index=True) for each in (labels, annotators))
-    return DawidSkene(whole, people, prevalence, iterations)
+    return DawidSkene(whole, people, prevalence)
 
 
 def votes_needed(fitted: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
@@ -328,8 +325,8 @@ def votes_needed(fitted: DawidSkene, *, most: int = 7, seconds: float = math.nan
     return pd.DataFrame(rows, columns=columns)
 
 
-def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Floats, Floats, Floats, int]:
-    """How likely each task is present, the rates of error (annotator, said, true), the prior, and the steps taken."""
+def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Floats, Floats, Floats]:
+    """How likely each task is present, the rates of error (annotator, said, true), and the prior."""
     from scipy.special import entr, expit
 
     n_tasks, n_workers = int(task.max()) + 1, int(worker.max()) + 1
@@ -349,9 +346,8 @@ def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Flo
     present = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
     _, errors = maximise(present)
     prior = np.array([1 - present.mean(), present.mean()])
-    bound, steps = -math.inf, 0
-    while steps < _STEPS:
-        steps += 1
+    bound = -math.inf
+    for _ in range(_STEPS):
         log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)
         odds = np.bincount(task, weights=(log[:, 1] - log[:, 0])[cell], minlength=n_tasks)
         odds += np.log(max(prior[1], _TINY)) - np.log(max(prior[0], _TINY))
@@ -364,4 +360,4 @@ def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Flo
         if new - bound < _TOLERANCE:
             break
         bound = new
-    return present, errors, prior, steps
+    return present, errors, prior
