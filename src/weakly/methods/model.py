@@ -61,12 +61,6 @@ class Measured:
     base: Floats  # (units, EXPOSURE)
     weight: Floats  # (units,)
 
-    @property
-    def sums(self) -> tuple[Floats, Floats]:
-        """Over all units."""
-        raw, base = (np.einsum("u,uk->k", self.weight, each) for each in (self.raw, self.base))
-        return raw, base
-
 
 def _mixed(timelines: EventArrays, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> tuple[Floats, Floats]:
     """The measures of every recording, averaged over the columns of the criteria."""
@@ -287,8 +281,8 @@ class SingleEventModel:
 
     def sums(self, part: Measured) -> tuple[Floats, Floats]:
         """Over the recordings of the one class."""
-        raw, base = part.sums
-        return raw[None], base[None]
+        raw, base = (np.einsum("u,uk->k", part.weight, each)[None] for each in (part.raw, part.base))
+        return raw, base
 
     @property
     def time(self) -> float:
