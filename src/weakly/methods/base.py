@@ -21,7 +21,7 @@ from ..base.results import seconds
 from ..engine.tally import largest, meetings
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, duration, merge
+from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, merge
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -86,11 +86,6 @@ class Labels:
     def events(self) -> Intervals:
         """The present time; segments that touch become one event."""
         return merge(self.segments[self.present == 1])
-
-    @property
-    def unknown(self) -> float:
-        """Seconds without an answer."""
-        return duration(self.segments[np.isnan(self.present)])
 
 
 class Words(NamedTuple):
@@ -309,8 +304,6 @@ class _Counted:
 class Session(_Counted):
     """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> from weakly.methods.base import Recording, Session
     >>> session = Session(Bisection(segment_length=1.0, start=1), Recording("a", 4.0))
@@ -454,8 +447,6 @@ def run(
 
     ``earlier`` are the outcomes of the campaign so far, from which the method may have learned.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
     >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))

@@ -89,19 +89,13 @@ def krippendorff_alpha(present: Floats, answers: Floats, *, weight: Floats | Non
 
 
 def annotation_agreement(events: Events, *, examined: Any = None, label: str | None = None) -> Agreement:
-    """Agreement of several annotators' events in time, by exact durations.
+    """Agreement of several annotators' events in time, class by class, by exact durations.
 
-    Parameters
-    ----------
-    events : events with a column ``annotator``. Recordings end at their length, or at the last offset if it is unknown.
-    examined : who looked at what: "all", (annotator, recording) pairs, or a mapping from such pairs or from recordings
-        to stretches in seconds. A recording that somebody heard and left empty cannot be told from one never heard:
-        left out, everybody is taken to have heard every recording if any two annotators share at least half of
-        theirs, else only those in which they marked an event; the result has both.
-    label : one class; left out, each class by itself.
+    Recordings end at their length, or at the last offset if it is unknown. A recording that somebody heard and left
+    empty cannot be told from one never heard: without ``examined`` (as of :func:`weakly.audit`) everybody
+    is taken to have heard every recording if any two annotators share at least half of theirs, else only those in which
+    they marked an event; the result has both.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": "r", "onset": [0.0, 1.0], "offset": [2.0, 3.0], "annotator": ["a", "b"]})
     >>> pair = annotation_agreement(Events.from_frame(frame, recording_length=4.0)).by_pair
     >>> float(pair["agreement"][0]), float(pair["kappa"][0])

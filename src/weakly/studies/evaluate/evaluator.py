@@ -204,8 +204,6 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     recording's start cuts, and at twelve of the lengths if there are more.
     ``censored``: events cut by a recording's start or end, whose length is not known.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"recording": "a", "onset": [0.0, 3.0], "offset": [2.5, 4.0], "label": "dog"})
     >>> events = Events.from_frame(frame, recording_length=10.0)
