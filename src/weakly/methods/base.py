@@ -271,13 +271,6 @@ class Method(ABC):
         return []
 
 
-def required(settings: Mapping[str, Any], name: str, method: str) -> float:
-    """A parameter that the method cannot do without."""
-    if name not in settings:
-        raise InvalidInput(f"method {method!r} needs {name}")
-    return float(settings[name])
-
-
 def enough(budget: int, recordings: Sequence[Recording]) -> None:
     """Raise where a budget of queries does not reach every recording."""
     if budget < len(recordings):

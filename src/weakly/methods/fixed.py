@@ -23,7 +23,7 @@ from ..model.intervals import (
     window_starts,
     windows_per_cell,
 )
-from .base import AnswerHistory, Labels, Method, Recording, Words, enough, lookup, required, size, unasked
+from .base import AnswerHistory, Labels, Method, Recording, Words, enough, lookup, size, unasked
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -180,10 +180,10 @@ class Windows(Placed):
     colour: ClassVar[int] = 2
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Windows:
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
         """From segment_length, hop (half of it unless told) and votes."""
-        length = required(settings, "segment_length", cls.name)
-        return cls(segment_length=length, hop=float(settings.get("hop", length / 2)), votes=settings.get("votes"))
+        half = {"hop": settings["segment_length"] / 2} if "segment_length" in settings else {}
+        return super().of({**half, **settings}, recordings)
 
     def __post_init__(self) -> None:
         windows = self.windows_per_cell

@@ -328,8 +328,7 @@ class SingleEventModel:
         return made, np.array([0, len(made.weight)])
 
     def placed(self, width: float, rule: PresenceRule) -> tuple[EventArrays, Ints, Floats, Floats, Any]:
-        """Where events lie on segments of this width: timelines, the recording of each, the lengths of all recordings,
-        how often each counts, and how many segments far from events were left out of it."""
+        """The same of the one event, whose recordings are shortened."""
         line, shares, first, weight, removed = _placed_events(self, width, width, AnswerModels.of(rule=rule))
         times = self.share * np.repeat(shares, np.diff(first, append=len(line))) * weight[:, 0]
         lengths, times = np.append(line.lengths, self.longest), np.append(times, 1 - self.share)
