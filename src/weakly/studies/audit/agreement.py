@@ -132,7 +132,7 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
 
 
-def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
+def answer_agreement(answers: Answers) -> Agreement:
     """Agreement of several annotators' answers about segments; every segment is a unit.
 
     >>> frame = pd.DataFrame({"recording": ["x", "x", "y", "y"], "label": "dog", "present": [1, 1, 0, 1],
@@ -142,7 +142,7 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     (1, 1)
     """
     labels, pairs = [], []
-    frame = _of_several(answers, "agreement", label)
+    frame = _of_several(answers, "agreement")
     for name, rows in frame.groupby("label"):
         unit: Any = rows.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
         codes, names = pd.factorize(rows["annotator"])
@@ -155,10 +155,10 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs, columns=columns), "clips")
 
 
-def _of_several(answers: Answers, what: str, label: str | None = None) -> pd.DataFrame:
-    """The sure answers (of one class), which must be of two people or more."""
+def _of_several(answers: Answers, what: str) -> pd.DataFrame:
+    """The sure answers, which must be of two people or more."""
     frame = answers.to_frame()
-    frame = frame[frame["present"].notna() & (label is None or frame["label"] == label)]
+    frame = frame[frame["present"].notna()]
     if frame["annotator"].nunique() < 2:
         raise InvalidInput(f"{what} needs answers of two annotators or more in the column 'annotator'")
     return frame
