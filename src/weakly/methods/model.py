@@ -24,7 +24,7 @@ from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
 from ..model.intervals import Bools, EventArrays, Floats, Ints, Placement
-from ..model.lengths import Lengths
+from ..model.lengths import Lengths, gauss, panel_nodes
 from .base import Labels
 from .fixed import Placed
 
@@ -33,7 +33,6 @@ B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
-_gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
@@ -300,10 +299,8 @@ class SingleEventModel:
             cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
             tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
             edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
-            x, w = _gauss(4 if smooth else 6)
-            half = np.diff(edges)[:, None] / 2
-            values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
-            shares = (half * w).ravel()
+            x, w = panel_nodes(edges, 4 if smooth else 6)
+            values, shares = np.asarray(law.quantile(x.ravel()), dtype=np.float64), w.ravel()
         return np.minimum(values, self.longest), shares
 
     def measure(self, design: Placed, criteria: AnswerModels) -> Measured:
@@ -374,7 +371,7 @@ def _placed_events(
     d, shares = model.nodes(splits, smooth=criteria.is_continuous)
     kinks = criteria.kinks(d, width)
     kinks[~np.isfinite(kinks)] = 0.0
-    nodes = _gauss(3 if criteria.is_continuous else 1)
+    nodes = gauss(3 if criteria.is_continuous else 1)
     first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
     bounds, length, weight, removed = rest
     return EventArrays(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]
