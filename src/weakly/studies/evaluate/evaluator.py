@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
@@ -276,10 +276,6 @@ class AssumptionCounts:
     def tested(self) -> Ints:
         """At which of the widths offsets are tested."""
         return np.unique(np.linspace(0, len(self.widths) - 1, _TESTED).astype(int))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything but the labels, by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
 
     def __add__(self, other: AssumptionCounts) -> AssumptionCounts:
         labels = tuple(sorted({*self.labels, *other.labels}))
