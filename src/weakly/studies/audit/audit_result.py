@@ -155,7 +155,6 @@ class Audit(Result):
         return {name: table for name, _, table, _ in _parts(self) if table is not None and len(table)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers, for JSON."""
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
                  "agreement", "annotation_agreement", "effort", "strong", "detectors")  # fmt: skip
         curve = _drawn(self)["detection"]  # which of the curves shows what decides

@@ -384,8 +384,8 @@ def plot_rows(
 OBJECTIVES = tuple(name for name in METRICS if name != "wrong_time")
 
 
-def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> Floats:
-    """Segment lengths in seconds, evenly spaced on a log scale, from a tenth of a short event to past a long one.
+def lengths_to_try(events: Events, *, label: str | None = None) -> Floats:
+    """60 segment lengths in seconds, evenly spaced on a log scale, from a tenth of a short event to past a long one.
 
     They end at the longest recording: no longer segment differs from it.
 
@@ -400,4 +400,4 @@ def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> 
     low, high = np.quantile(lengths, [0.05, 0.95])
     longest = float(events.extents.max())
     end = min(5 * float(high), longest)
-    return np.geomspace(min(max(float(low) / 10, float(high) / 1000), end / 10), end, n)
+    return np.geomspace(min(max(float(low) / 10, float(high) / 1000), end / 10), end, 60)

@@ -271,10 +271,6 @@ CAPTIONS = {
 }
 
 
-def _colour(row: MethodOutcome) -> str:
-    return plot.COLOURS[row.design.colour]
-
-
 def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
     ax.annotate(text, at, **{"xytext": (4, 3), "textcoords": "offset points", "fontsize": 8, "color": "#444444", **how})
 
@@ -299,8 +295,9 @@ def _frontier_figure(plan: Plan) -> Figure:
         for loses in (True, False):
             part = [row for row in asked if row.method == own.method and row.finds != loses]
             ax.plot(
-                [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(own), markersize=3.5,
-                label="_" if loses else kind, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+                [row.cost for row in part], [row.wrong_time for row in part], "o",
+                color=plot.COLOURS[own.design.colour], markersize=3.5, label="_" if loses else kind, alpha=0.9,
+                fillstyle="none" if loses else "full", markeredgewidth=0.8,
             )  # fmt: skip
     if any(not row.finds for row in asked):
         hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
@@ -321,8 +318,8 @@ def _frontier_figure(plan: Plan) -> Figure:
     ax.xaxis.set_minor_formatter(lambda value, _: plot.tick(value) if f"{value:e}"[0] in between else "")
     for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
         mark = "*" if k == 0 else "D" if "optimum" in name else "o"
-        ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,
-                markeredgecolor="black")  # fmt: skip
+        size, colour = 13 if k == 0 else 7, plot.COLOURS[row.design.colour]
+        ax.plot(row.cost, row.wrong_time, mark, color=colour, label=name, markersize=size, markeredgecolor="black")
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, fontsize=8)
     return ax.figure  # type: ignore[return-value]
 

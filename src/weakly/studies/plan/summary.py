@@ -167,7 +167,10 @@ def details(
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
     best = "the best plain segments are" if any(row.design.is_plain for row in plan.pool) else "the best way is"
-    said += [f"If annotators go by {each['rule']}, {best}: {_other(task, each)}." for each in plan.by_criterion]
+    for each in plan.by_criterion:
+        vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
+        wrong = f"{seconds(each['wrong_time'])} wrong{vain}"
+        said.append(f"If annotators go by {each['rule']}, {best}: {each['name']}, {wrong}.")
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
@@ -232,12 +235,6 @@ def _apart(value: float, limit: float, *, share: bool = False) -> str:
     if said(value) != said(limit):
         return said(value)
     return percent(float(f"{value:.6g}"), exact=True) if share else f"{value:.6g} s"
-
-
-def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
-    """What another criterion or rule would make of the plan."""
-    vain = ", no better than labelling nothing" if row["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
-    return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
 
 
 def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
@@ -396,7 +393,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     )
     chosen = {
         "wrong_time": f"The choice has the least wrong time of ways that find at least {percent(FOUND)} of events and "
-        f"review everything at most {MAX_REPLAYS} times. Of ways within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
+        f"review all at most {MAX_REPLAYS} times. Of ways within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
         f"event time, what the pilot can tell), it is the cheapest.{by_hand if strong else ''}",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
     }[objective]
