@@ -479,4 +479,5 @@ def _range(a: float, b: float, need: float, width: float, nodes: int) -> tuple[i
     """The first and last node of this width that notice the event (a, b); last < first where none does."""
     first = min(int(np.floor(a / width + NEAR)), nodes - 1)
     last = min(max(first, int(np.ceil(b / width - NEAR)) - 1), nodes - 1)
-    return reaching(first, last, a, b, width, 0.0, need)
+    found: tuple[int, int] = reaching(first, last, a, b, width, 0.0, need)
+    return found
