@@ -98,19 +98,6 @@ def test_samples_and_events_have_one_form(seed, monkeypatch):
         assert near["onset_low"] == pytest.approx(row.onset_low, abs=0.6)
 
 
-def test_who_expects_its_answers_is_not_surprised():
-    """Before an answer comes, the surprise that either of the two would be adds up to none."""
-    known = particle_posterior(
-        np.array([[0.0, 4.0]]), np.ones(1), recording_length=LENGTH, expected=ParameterPrior.broad()
-    )
-    for segment in ((2.0, 4.0), (6.0, 16.0)):
-        p = known.chance(segment)
-        more = [known.update(segment, said).surprise - known.surprise for said in (1.0, 0.0)]
-        assert 0.05 < p < 0.95
-        assert p * more[0] + (1 - p) * more[1] == pytest.approx(0, abs=1e-9)
-        assert (more[0] > more[1]) == (p < 0.5)
-
-
 def test_nothing_above_the_threshold_is_an_empty_table():
     quiet = posterior([(0, 20)], [0], renewal=Renewal(wk.Lengths.fixed(1.0), 0.01, 0.1), recording_length=LENGTH)
     assert isinstance(quiet.events(), pd.DataFrame)

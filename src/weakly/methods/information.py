@@ -311,7 +311,7 @@ class Information(Method):
         spread = known.wrong_factor * float(known.wrong_seconds(part.start, part.end).std())
         likely = wrong + _SURE * spread * np.sqrt((part.end - part.start) / recording.length)  # stretches add up
         return {"wrong_time": wrong, "likely": likely, "target": target, "event_seconds": seconds, "n_events": n_events,
-                "answers_left": left, "surprise": known.z}  # fmt: skip
+                "answers_left": left}  # fmt: skip
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""

@@ -86,8 +86,6 @@ class ParticlePosterior(TimelinePosterior):
     own: Array  # of each event: by how many spreads its criterion differs
     count: NDArray[np.int64]
     numbers: Array  # (particles, NAMES)
-    surprise: float = 0.0  # how much less likely the answers were than expected, in nats
-    spread: float = 0.0  # and the variance of that
     foreseen: float = 0.0  # present answers that were expected of audits, where hardly any was
     found: int = 0  # and those that came
 
@@ -161,11 +159,6 @@ class ParticlePosterior(TimelinePosterior):
         """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
         return np.asarray(scaled(name, self.numbers[:, NAMES.index(name)]), dtype=np.float64)
 
-    @property
-    def z(self) -> float:
-        """How many standard deviations the answers were less likely than the particles had said: above 3, look."""
-        return float(self.surprise / np.sqrt(max(self.spread, 1e-9)))
-
     def learned(self) -> tuple[Array, Array]:
         """Means and variances of the numbers: what these answers teach the others (:meth:`ParameterPrior.taught`)."""
         return self.numbers.mean(axis=0), self.numbers.var(axis=0)
@@ -195,10 +188,7 @@ class ParticlePosterior(TimelinePosterior):
         arrays = *(np.pad(x, ((0, 0), (0, more))) for x in self._arrays[:3]), self.count, self.numbers
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
         log = _logarithm(self._arrays, segment, present, self.recording_length)
-        said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
-        mean = said * np.log(said) + (1 - said) * np.log1p(-said)
-        surprise = self.surprise + mean - np.log(said)
-        spread = self.spread + said * (1 - said) * (np.log(said) - np.log1p(-said)) ** 2
+        said = float(np.exp(log).mean())
         foreseen, found = self.foreseen, self.found
         if is_audit(len(self.present)):
             chance = said if present > 0.5 else 1 - said
@@ -227,7 +217,7 @@ class ParticlePosterior(TimelinePosterior):
         *events, count, numbers = arrays
         starts, ends, own = (x[:, : max(1, int(count.max()))].copy() for x in events)
         return replace(self, segments=segments, present=given, starts=starts, ends=ends, own=own, count=count,
-                       numbers=numbers, surprise=surprise, spread=spread, foreseen=foreseen, found=found)  # fmt: skip
+                       numbers=numbers, foreseen=foreseen, found=found)  # fmt: skip
 
     def best(
         self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals
