@@ -161,7 +161,6 @@ class PresenceRule:
 
 
 _MAKERS = ("fraction", "seconds", "coverage", "shorter", "margin")  # rules of one number
-_half_second_or_half = PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))
 
 #: The rules that tools apply when they turn strong labels into clip labels, with the values that they document.
 PRESETS: dict[str, PresenceRule] = {
@@ -172,7 +171,7 @@ PRESETS: dict[str, PresenceRule] = {
     "perch": PresenceRule.any(),
     "sed_eval": PresenceRule.any(),
     "a-cpd": PresenceRule.coverage(0.5),
-    "fsd-mix-sed": _half_second_or_half,
+    "fsd-mix-sed": PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5)),
 }
 
 

@@ -6,9 +6,12 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ...base import plot
 from ...base.symbols import SYMBOLS
@@ -18,10 +21,6 @@ from ...theory.costs import break_even_events, break_even_recording_length, cost
 from ...theory.optimum import optimal_segment_length
 from . import simulations
 from .simulations import COST_DEFAULTS, OVERESTIMATION, PAPER, Case, Floats, Protocol, Run, Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 COMPUTED = "formulas and simulation alone"
 
@@ -80,8 +79,6 @@ def picture(
 
 def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how: Any) -> tuple[Figure, Any]:
     """A new figure and its axes, drawn without a window system."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=size)
     figure.set_layout_engine("constrained", w_pad=0.07)
     return figure, figure.subplots(rows, columns, **how)
@@ -148,8 +145,6 @@ def _histogram(ax: Any, found: Run) -> None:
 
 
 def _legend(figure: Any) -> None:
-    from matplotlib.lines import Line2D
-
     entries = (
         ("theory: $f^*$, $d_q^*$ of the mean length", _THEORY),
         ("numerical expectation (eq. 13)", _EQ13),

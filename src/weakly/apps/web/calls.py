@@ -99,24 +99,13 @@ EventLength = Annotated[
 ]
 Key = Annotated[str, Field(max_length=64, description="key of a file that was sent to /api/upload")]
 Label = Annotated[str, Field(max_length=10_000, description="class of events; all of them as one if left out")]
-Rule = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=200,
-        description="presence rule instead of a criterion",
-        examples=["seconds:0.25", "any", "birdnet"],
-    ),
-    AfterValidator(_answering),
-]
+Answering = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_answering)]
+_RULES = ["seconds:0.25", "any", "birdnet"]
+Rule = Annotated[Answering, Field(description="presence rule instead of a criterion", examples=_RULES)]
 Count = Annotated[int, Field(ge=1, le=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random numbers; the same gives the same answer")]
 Gamma = Annotated[float, Quantity("presence_criterion", least=1e-4)]
-CriterionLaw = Annotated[
-    str,
-    Field(min_length=1, max_length=200, description="criteria as text: numbers, laws", examples=["beta:2,3"]),
-    AfterValidator(_answering),
-]
+CriterionLaw = Annotated[Answering, Field(description="criteria as text: numbers, laws", examples=["beta:2,3"])]
 Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)] | CriterionLaw
 RecordingLength = Annotated[float, Quantity("recording_length", least=1e-3, most=1e6)]
 Hours = Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")]
