@@ -1257,7 +1257,7 @@ class Server:
         self.process.stderr.close()
 
 
-KILLS = int(os.environ.get("WEAKLY_KILLS", "8"))
+KILLS = int(os.environ.get("WEAKLY_KILLS", "5"))
 SHORT = 0.1  # seconds of a segment: enough of them for all kills
 
 

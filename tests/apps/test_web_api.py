@@ -193,10 +193,10 @@ def test_a_plan_is_shown_round_by_round(web):
         assert [event for event in strip["events"] if event not in kept] == row["lost"], row["name"]
 
 
-@pytest.mark.parametrize("segment_length", [0.3, 0.5, 2.0])
-def test_lost_events_are_those_of_the_evaluation(web, key, segment_length):
+@pytest.mark.parametrize(("segment_length", "criterion"), [(0.3, [0.5]), (0.5, [0.5]), (2.0, [0.5]), (0.5, None)])
+def test_lost_events_are_those_of_the_evaluation(web, key, segment_length, criterion):
     """Looked at one by one, against every segment of the grid."""
-    question = {"file": key, "segment_length": [segment_length], "presence_criterion": [0.5], "phase": 0}
+    question = {"file": key, "segment_length": [segment_length], "presence_criterion": criterion, "phase": 0}
     found = web.post("/api/lost", json=question).json()
     scores = web.post("/api/evaluate", json=question).json()
     recall = scores["overall"][0]["event_recall"]

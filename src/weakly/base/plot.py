@@ -59,9 +59,7 @@ def label(name: str) -> str:
 
 def shares(axis: Any) -> None:
     """Ticks of an axis of shares in percent, as everywhere people read."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    axis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
 
 
 def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None = None, **how: Any) -> Axes:

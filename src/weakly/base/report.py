@@ -104,7 +104,9 @@ class Column:
         short = f"{round(value, self.places) + 0.0:,.{self.places}f}"
         exact, rounded = (float(text.replace(",", "")) for text in (plain, short))
         # What is not nothing is not 0.00, what is not all of it not 1.00.
-        return plain if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded else short
+        if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded:
+            return plain if rounded or value < 0 else f"< {10**-self.places:g}"
+        return short
 
     def _cell(self, row: dict[str, Any]) -> str:
         value = self._number(row[self.name])
@@ -123,7 +125,7 @@ def _unbroken(text: str) -> str:
 def _starts(figure: Any) -> list[str]:
     """Where a linear axis of values begins, if that is above 0: a small difference looks large there."""
     starts = [
-        ax.yaxis.get_major_formatter()(low, None)
+        ax.yaxis.get_major_formatter()(float(f"{low:.3g}"), None)
         for ax in figure.axes
         for low, high in [sorted(ax.get_ylim())]
         if ax.get_yscale() == "linear" and low > 0.05 * high  # below that nobody would see it

@@ -90,12 +90,14 @@ def _repeated(arguments: list[str]) -> list[str]:
 
 
 def _group() -> Any:
-    """The command with all that it can do; in its help a flag shows no type, as it takes no value."""
+    """The command with all that it can do; in its help a flag shows no type, as it takes no value, nor an argument."""
     group: Any = typer.main.get_command(app)
     for each in (group, *group.commands.values()):
         for parameter in each.get_params(typer.Context(each, **_HELP)):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            elif parameter.param_type_name == "argument":  # its name says what it is
+                parameter.display_type_rich = lambda ctx: None
     return group
 
 

@@ -390,6 +390,8 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     from ..base.report import Column
 
     width, every = columns(), Column.of(frame)
+    if width is not None and width < 100:  # what all rows share is the first to go
+        every.sort(key=lambda each: each.name in ("rule", "presence_criterion") and len(set(each.cells)) == 1)
     heads, least = [each.head for each in every], []
     for k, each in enumerate(every):
         widest = max(map(len, each.cells), default=0)
@@ -400,9 +402,12 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     while n > 1 and width is not None and sum(least[:n]) + 2 * (n - 1) > width:
         n -= 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    left = max(0, (width or 100_000) - sum(least[:n]) - 2 * (n - 1))  # for names that are longer
     for each, head, size in zip(every[:n], heads, least):
         side: Any = "left" if each.is_words else "right"
-        table.add_column(Text(head), justify=side, vertical="bottom", no_wrap=True, overflow="ellipsis", min_width=size)
+        more = min(left, max(0, *map(len, each.cells)) - size) if each.is_words and each.cells else 0
+        left, size = left - max(0, more), size + max(0, more)
+        table.add_column(Text(head), justify=side, vertical="bottom", no_wrap=True, overflow="ellipsis", width=size)
     for k in range(len(frame)):
         table.add_row(*(Text(each.cells[k]) for each in every[:n]))
     if title:

@@ -36,8 +36,12 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     these are NaN.
     """
     n, w, mode = len(timelines), float(segment_length), int(how.edge)
-    if mode == Edge.CIRCULAR:
-        check_circles(timelines, w)
+    if mode == Edge.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
+        r = int(np.flatnonzero(timelines.lengths < w)[0])
+        raise InvalidInput(
+            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
+            f"for recording {r} of {timelines.lengths[r]:g} s"
+        )
     raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
     most = (24 if mode == Edge.CIRCULAR else 12) * len(timelines.bounds) + 8 * n + 1  # of pieces of the sweep
@@ -52,16 +56,6 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     for c, model in enumerate(who):
         _column(raw[:, c], base, timelines, model, (w, mode, rows[: first[-1]], first, weights, ground))
     return raw, base
-
-
-def check_circles(timelines: EventArrays, w: float) -> None:
-    """Refuse recordings that are shorter than a segment, where their ends are joined."""
-    if (timelines.lengths < w * (1 - 1e-9)).any():
-        r = int(np.flatnonzero(timelines.lengths < w)[0])
-        raise InvalidInput(
-            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
-            f"for recording {r} of {timelines.lengths[r]:g} s"
-        )
 
 
 def _column(raw: Floats, base: Floats, timelines: EventArrays, who: AnswerModel, at: Any) -> None:

@@ -31,8 +31,6 @@ _ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(col.EXPOSURE))
 class ClassRecordings:
     """Classes in recordings, ordered by recording: the events of unit i are those of ``lines`` i.
 
-    Examples
-    --------
     >>> at = {"onset": np.array([1.0, 5.0]), "offset": np.array([2.0, 6.0])}
     >>> at["lengths"] = np.array([9.0, 9.0])
     >>> units = ClassRecordings.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at)

@@ -201,16 +201,10 @@ def of_labels(
 ) -> Tally:
     """The tally of any segments with any labels, such as those of an adaptive method.
 
-    Parameters
-    ----------
-    timelines : the events, one row of recordings.
-    segments : per recording, an (n, 2) array of segments in seconds that do not overlap; time outside them counts as
-        absent and as not heard.
-    present : per recording, n labels: True or False, or the probability of a present label.
-    rule : an event is found if a present segment satisfies this rule on it; left out, if a present segment meets it.
+    ``segments`` are (n, 2) arrays in seconds, one per recording, that do not overlap; time outside them counts as
+    absent and as not heard. ``present`` are their labels: True or False, or the probability of a present label. An
+    event is found if a present segment satisfies the rule on it; without a rule, if a present segment meets it.
 
-    Examples
-    --------
     >>> timelines = EventArrays.of([[(1, 3)]], 10)
     >>> tally = of_labels(timelines, [[(0, 2), (2, 4), (4, 10)]], [[False, True, False]])
     >>> tally.metrics()["recording_accuracy"].item()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,7 +21,7 @@ from ..base.results import seconds
 from ..engine.tally import largest, meetings
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, duration, merge
+from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, merge
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -87,11 +87,6 @@ class Labels:
         """The present time; segments that touch become one event."""
         return merge(self.segments[self.present == 1])
 
-    @property
-    def unknown(self) -> float:
-        """Seconds without an answer."""
-        return duration(self.segments[np.isnan(self.present)])
-
 
 class Words(NamedTuple):
     """How people say it: a name among others of its kind, what to do, the kind, and what its lengths are lengths of."""
@@ -156,8 +151,12 @@ class Method(ABC):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
-        """The method from the parameters of :func:`weakly.queries` that were given, all of them checked."""
-        raise InvalidInput(f"method {cls.name!r} is not made from its name: give an object of {cls.__name__}")
+        """The method from those parameters of :func:`weakly.queries` that are its own; all were checked."""
+        own: tuple[Any, ...] = fields(cls) if is_dataclass(cls) else ()
+        for one in own:
+            if one.default is MISSING and one.name not in settings:
+                raise InvalidInput(f"method {cls.name!r} needs {one.name}")
+        return cls(**{one.name: settings[one.name] for one in own if one.name in settings})
 
     @abstractmethod
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
@@ -272,13 +271,6 @@ class Method(ABC):
         return []
 
 
-def required(settings: Mapping[str, Any], name: str, method: str) -> float:
-    """A parameter that the method cannot do without."""
-    if name not in settings:
-        raise InvalidInput(f"method {method!r} needs {name}")
-    return float(settings[name])
-
-
 def enough(budget: int, recordings: Sequence[Recording]) -> None:
     """Raise where a budget of queries does not reach every recording."""
     if budget < len(recordings):
@@ -305,8 +297,6 @@ class _Counted:
 class Session(_Counted):
     """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> from weakly.methods.base import Recording, Session
     >>> session = Session(Bisection(segment_length=1.0, start=1), Recording("a", 4.0))
@@ -450,8 +440,6 @@ def run(
 
     ``earlier`` are the outcomes of the campaign so far, from which the method may have learned.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
     >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))

@@ -21,7 +21,7 @@ the labels are those of the leaves, and a node is asked if its parent notices an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -38,7 +38,7 @@ from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
 from ..model.intervals import Edge, EventArrays, Floats, Intervals, Ints, Placement
 from ..theory.costs import optimal_start_level
-from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
+from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, size
 from .fixed import Fixed
 from .model import B, Model, R, SingleEventModel, Sums
 
@@ -80,17 +80,6 @@ class Bisection(Method):
     planned: ClassVar[str] = "always"
     tools: ClassVar[tuple[str, ...]] = ("audacity", "raven", "labelstudio")
     colour: ClassVar[int] = 1
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Bisection:
-        """From segment_length, start or start_length, n_events, query_cost_share, guess_rate and lapse_rate."""
-        given = ("n_events", "query_cost_share", "guess_rate", "lapse_rate")
-        return cls(
-            segment_length=required(settings, "segment_length", cls.name),
-            start=settings.get("start"),
-            start_length=settings.get("start_length"),
-            **{name: float(settings[name]) for name in given if name in settings},
-        )
 
     def __post_init__(self) -> None:
         check("segment_length", self.segment_length)
@@ -140,7 +129,6 @@ class Bisection(Method):
         return self._tree(recording).labels(answers_by_segment(asked, self.lead))
 
     def words(self) -> Words:
-        """How people say it."""
         width = size(self.segment_length)
         start = "long" if self.start_length is None else size(self.start_length)
         return Words(
@@ -491,4 +479,5 @@ def _range(a: float, b: float, need: float, width: float, nodes: int) -> tuple[i
     """The first and last node of this width that notice the event (a, b); last < first where none does."""
     first = min(int(np.floor(a / width + NEAR)), nodes - 1)
     last = min(max(first, int(np.ceil(b / width - NEAR)) - 1), nodes - 1)
-    return reaching(first, last, a, b, width, 0.0, need)
+    found: tuple[int, int] = reaching(first, last, a, b, width, 0.0, need)
+    return found

@@ -206,10 +206,10 @@ class ChangePoint(AtOnce):
         positive("shortest", self.shortest, zero=True)
 
     def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
         if self.budget is not None:
             return self._shared[recording.name]
-        return partition(self.boundaries(recording.known_features(), recording.length), recording.length)
+        n = None if self.n_queries is None else self.n_queries - 1
+        return partition(self.ranked(recording.known_features(), recording.length)[0][:n], recording.length)
 
     @cached_property
     def _shared(self) -> dict[str, Intervals]:
@@ -222,11 +222,6 @@ class ChangePoint(AtOnce):
         for _, i, t in sorted(found)[: (self.budget or 0) - len(self.recordings)]:
             cuts[i].append(t)
         return {one.name: partition(np.array(each), one.length) for one, each in zip(self.recordings, cuts)}
-
-    def boundaries(self, features: Features, length: float) -> Floats:
-        """The change points in seconds."""
-        n = None if self.n_queries is None else self.n_queries - 1
-        return self.ranked(features, length)[0][:n]
 
     def ranked(self, features: Features, length: float) -> tuple[Floats, Floats]:
         """The peaks that can be boundaries, most prominent first, and their prominences."""

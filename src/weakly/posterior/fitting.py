@@ -283,7 +283,8 @@ def _mode(sheets: Sheets, family: Family, begin: Array) -> FittedFamily:
     low, high = np.transpose(bounds)
     first: Any = np.clip(begin, low, high)
     best = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return FittedFamily.at(family, np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale)
+    theta, score = np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale
+    return FittedFamily(family, theta, score, theta[None], np.ones(1), score, theta[None])
 
 
 @dataclass(frozen=True)
@@ -299,11 +300,6 @@ class FittedFamily:
     weights: Array
     log_evidence: float
     modes: Array
-
-    @classmethod
-    def at(cls, family: Family, theta: Array, score: float) -> FittedFamily:
-        """The likeliest process, and no other."""
-        return cls(family, theta, score, theta[None], np.ones(1), score, theta[None])
 
     @property
     def log_likelihood(self) -> float:

@@ -188,8 +188,6 @@ class Renewal:
 class Uncertain:
     """Processes of which all recordings follow one, with the chances that all answers give them.
 
-    Examples
-    --------
     >>> rare, often = (Renewal(Lengths.fixed(1.0), event_rate=rate, step=0.1) for rate in (0.01, 0.2))
     >>> round(Uncertain((rare, often), np.array([0.8, 0.2])).event_rate, 3)
     0.048

@@ -270,7 +270,8 @@ def simulate(
     world = _world(event_length, n_events, recording_length, placement, gap)
     count = whole("n_recordings", n_recordings)
     entropy = [int(word) for word in np.random.default_rng(rng).integers(0, 2**32, size=8)]
-    size = _chunk_size(world)
+    mean = float(world.n_events.mean()) if hasattr(world.n_events, "mean") else float(world.n_events)
+    size = int(min(4096, max(16, 16_384 // max(1.0, mean))))
     n_chunks = -(-count // size)
 
     def chunks() -> Iterator[tuple[Any, ...]]:
@@ -300,11 +301,6 @@ def widths_to_try(lengths: Lengths, criteria: Sequence[float]) -> list[float]:
     """40 segment lengths in seconds, from a quarter to four times the paper's optimum for the mean event length."""
     optima = [float(optimal_segment_length(event_length=lengths.mean, presence_criterion=each)) for each in criteria]
     return [float(f"{value:.4g}") for value in np.geomspace(min(optima) / 4, max(optima) * 4, 40)]
-
-
-def _chunk_size(world: World) -> int:
-    mean = float(world.n_events.mean()) if hasattr(world.n_events, "mean") else float(world.n_events)
-    return int(min(4096, max(16, 16_384 // max(1.0, mean))))
 
 
 def _world(lengths: Any, n_events: Any, recording_length: Any, placement: str, gap: Any) -> World:

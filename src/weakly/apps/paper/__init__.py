@@ -292,7 +292,7 @@ def _page(found: Reproduction, out: Path) -> Report:
     if checked:
         rows = [{"claims": CATEGORIES.get(name, ["all"])[0], **row} for name, row in found.counts.items()]
         frame = pd.DataFrame(rows).assign(all=[sum(row.values()) for row in found.counts.values()])
-        page.table(frame, heads={"holds approximately": "approx.", "not repeated": "open"})
+        page.table(frame)
         page.raw(
             f'<h2 id="claims">Claims</h2>{_filter(checked)}<div class="claims">{"".join(map(_claim, checked))}</div>'
         )

@@ -20,7 +20,7 @@ export function svg(tag, attributes = {}, text = null) {
   return node;
 }
 
-const isShare = (name) => ["accuracy", "precision", "recall", "bound", "share", "coverage", "agreement"].some((word) => name.includes(word));
+const isShare = (name) => ["accuracy", "precision", "recall", "bound", "share", "coverage", "agreement", "present_if", "flip_rate", "guess_rate", "lapse_rate"].some((word) => name.includes(word));
 const isScore = (name) => ["f1", "kappa", "perfect", "mimic"].some((word) => name.includes(word));
 
 /** How many decimals, at least so many, keep what is not none and not the whole from being rounded to it. */
@@ -62,7 +62,7 @@ const RULE_WORDS = { fraction: (x) => `${percent(x, true)} of the event`, second
 export const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
 
 /** What the library says of its arguments and options, in the words of a page. */
-const SPOKEN = [[/\bthe rule ([a-z-]+(?::[\d.]+)?(?:\|[a-z-]+(?::[\d.]+)?)*)/g, (_, rule) => `the rule “${ruleWords(rule)}”`], [/(?:[.:]| Run:| With --out plan\/:)* weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
+const SPOKEN = [[/\b((?:fraction|seconds|coverage|shorter|margin):\d*\.?\d+(?:\|[a-z]+(?::\d*\.?\d+)?)*|(?<=the rule )any\b)/g, (_, rule) => `“${ruleWords(rule)}”`], [/(?:[.:]| Run:| With --out plan\/:)+ weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\brun weakly (?=audit)/g, "use weakly "], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command weakly $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
 export const spoken = (text) => SPOKEN.reduce((said, [pattern, word]) => said.replace(pattern, word), String(text));
 
 /** A number and its unit stay on one line. */
@@ -130,6 +130,7 @@ function grid(rows, names, { caption, chosen = () => false, limit = Infinity, he
 
 /** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button. */
 export function table(rows, { columns = null, limit = 12, every = true, ...how } = {}) {
+  if (!rows.length) return el("div"); // a caption alone says nothing
   const names = (columns ?? chosenColumns(rows)).filter((name) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
   const few = matchMedia("screen and (max-width: 40rem)").matches ? 6 : limit; // each row is a card there
   const parts = grid(rows, names, { ...how, limit: Math.min(limit, few) });

@@ -11,7 +11,7 @@ from ...base.results import seconds, to_jsonable
 from ...methods import Fixed, SimulatedAnnotator
 from ...methods.base import Recording, Session
 from ...model.annotator import PresenceRule
-from ...model.answer_model import AnswerModels
+from ...model.answer_model import UNKNOWN, AnswerModels
 from ...model.intervals import complement, intersect, merge
 from . import calls
 
@@ -80,9 +80,10 @@ def strip(name: str, segments: Any, present: Any, events: Any, total: float) -> 
 
 
 def _rule(question: calls.EvaluateQuestion | calls.SimulateQuestion) -> PresenceRule:
-    """The rule of the first who answer."""
+    """The rule of the first who answer; where nobody said it, the one that is assumed of the whole question."""
     asked = question.model_dump(include={"presence_criterion", "rule"})
-    first = next(iter(AnswerModels.of(**asked, unknown=0.5)))
+    unknown = UNKNOWN[1] if isinstance(question, calls.EvaluateQuestion) else 0.5
+    first = next(iter(AnswerModels.of(**asked, unknown=unknown)))
     return first.rule or PresenceRule.fraction(first.middle)
 
 

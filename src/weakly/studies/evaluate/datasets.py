@@ -52,7 +52,7 @@ class DatasetPart:
         tallies = (*self.scored.tallies.values(), self.scored.pooled)
         arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
         meta = {"labels": list(self.scored.tallies), "account": self.account}
-        arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
+        arrays |= {f"count_{name}": values for name, values in vars(self.counts).items() if name != "labels"}
         with atomic_write(path, "wb") as file:
             np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
 

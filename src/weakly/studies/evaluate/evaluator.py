@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
@@ -204,8 +204,6 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     recording's start cuts, and at twelve of the lengths if there are more.
     ``censored``: events cut by a recording's start or end, whose length is not known.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"recording": "a", "onset": [0.0, 3.0], "offset": [2.5, 4.0], "label": "dog"})
     >>> events = Events.from_frame(frame, recording_length=10.0)
@@ -278,10 +276,6 @@ class AssumptionCounts:
     def tested(self) -> Ints:
         """At which of the widths offsets are tested."""
         return np.unique(np.linspace(0, len(self.widths) - 1, _TESTED).astype(int))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything but the labels, by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
 
     def __add__(self, other: AssumptionCounts) -> AssumptionCounts:
         labels = tuple(sorted({*self.labels, *other.labels}))

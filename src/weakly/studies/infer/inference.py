@@ -344,7 +344,7 @@ class Inference(Result):
         for k, layer in enumerate(_layers(one.segments)):
             rows["answers" if k == 0 else f"answers {k + 1}"] = (one.segments[layer], [colours[j] for j in layer])
         rows["labelled present"] = (one.painted, plot.PRESENT)
-        rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
+        rows["chance of an event"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
         edges = one.edges
         ax.fill_between(
@@ -412,10 +412,11 @@ class Inference(Result):
         for label in self.parts:
             ax = self.plot(label=label)
             page.figure(
-                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they label present, and P(active)"
+                ax.figure,
+                f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event",
             )
             if len(self.parts[label].recordings) > 1:
-                what = f"{label}: recordings, those with the most first; the deeper the colour, the likelier an event"
+                what = f"{label}: recordings, those with the most first; the stronger the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)
         page.heading("Recordings, those with the most event seconds first")
         rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")

@@ -328,12 +328,8 @@ def _stretch(task: LabelingProblem, pilot: Pilot | None) -> tuple[Intervals, flo
     """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
     length = float(min(task.model.longest, 16 * task.lengths.mean))
     if pilot is not None:
-        timelines = pilot.timelines[_commonest(pilot)]
-        counts = timelines.counts
-        full = np.flatnonzero(counts > 0)
-        picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
-        events = timelines.bounds[timelines.starts[picked] : timelines.starts[picked + 1]]
-        total = float(timelines.lengths[picked])
+        full = (one for one in pilot.timelines[_commonest(pilot)] if len(one[0]))
+        events, total = min(full, key=lambda one: abs(len(one[0]) - 3))
         span = min(total, max(length, 1.5 * float(events[0, 1] - events[0, 0])))
         start = float(np.clip(events[0, 0] - 0.08 * span, 0, total - span))
         return clip(events - start, 0.0, span), span

@@ -231,15 +231,17 @@ class Plan(RowNumbers, Result):
                 ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
             ])  # fmt: skip
         if self.classes:
-            report.heading("Several classes").text(self.classes["words"]).table(pd.DataFrame(self.classes["per_class"]))
+            report.heading("Several classes").text(self.classes["words"])
+            report.table(pd.DataFrame(self.classes["per_class"]), heads=HEADS)
         if self.sensitivity:
-            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity))
+            report.heading("If the presence criterion is another")
+            report.table(pd.DataFrame(self.sensitivity), heads=HEADS)
         report.heading("The recommendation in detail").text(self.details)
         return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
-        """The columns that people read; the rest is in the JSON."""
-        return self.to_frame()[list(SHOWN)]
+        """The columns that people read; the rest is in the JSON. Where work costs hours, they stand once."""
+        return self.to_frame()[[name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -252,15 +254,21 @@ class Plan(RowNumbers, Result):
         return {"methods": self.to_frame(), "frontier": self.frontier()}
 
 
+#: Of the ways below the recommended one: the best length of each class or criterion, beside one length for all.
+HEADS = {
+    "best_segment_length": "best length (s)",
+    "best_wrong_time": "its wrong time (s)",
+    "best_event_recall": "its events found",
+    "best_overlap_accuracy": "its accuracy near events",
+    "wrong_time_common": "wrong time (s), one length",
+    "event_recall_common": "events found, one length",
+    "overlap_accuracy_common": "accuracy near events, one length",
+}
 CAPTIONS = {
-    "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
+    "frontier": "Every dot is a way to label. A line joins those that nothing cheaper matches, if there are several.",
     "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
-
-
-def _colour(row: MethodOutcome) -> str:
-    return plot.COLOURS[row.design.colour]
 
 
 def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
@@ -287,8 +295,9 @@ def _frontier_figure(plan: Plan) -> Figure:
         for loses in (True, False):
             part = [row for row in asked if row.method == own.method and row.finds != loses]
             ax.plot(
-                [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(own), markersize=3.5,
-                label="_" if loses else kind, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+                [row.cost for row in part], [row.wrong_time for row in part], "o",
+                color=plot.COLOURS[own.design.colour], markersize=3.5, label="_" if loses else kind, alpha=0.9,
+                fillstyle="none" if loses else "full", markeredgewidth=0.8,
             )  # fmt: skip
     if any(not row.finds for row in asked):
         hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
@@ -309,8 +318,8 @@ def _frontier_figure(plan: Plan) -> Figure:
     ax.xaxis.set_minor_formatter(lambda value, _: plot.tick(value) if f"{value:e}"[0] in between else "")
     for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
         mark = "*" if k == 0 else "D" if "optimum" in name else "o"
-        ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,
-                markeredgecolor="black")  # fmt: skip
+        size, colour = 13 if k == 0 else 7, plot.COLOURS[row.design.colour]
+        ax.plot(row.cost, row.wrong_time, mark, color=colour, label=name, markersize=size, markeredgecolor="black")
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, fontsize=8)
     return ax.figure  # type: ignore[return-value]
 

@@ -150,9 +150,7 @@ def plan(
         limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
         ruled = objective == "wrong_time" and not wanted and picked.limit in ("", "found")
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
-    several = None
-    if task.n_classes > 1:
-        several = classes(task, _common(task, picked.row, pool), pool)
+    several = classes(task, _common(task, picked.row, pool), pool) if task.n_classes > 1 else None
     other = _other_rule(task, ways, asked, pilot)
     ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
     by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]

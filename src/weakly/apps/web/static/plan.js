@@ -171,7 +171,7 @@ async function render(panel, result) {
   // A plan of several passes has no one length; the plain segments it is compared with have.
   view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
-  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS.filter((name) => name !== "cost" || result.settings.cost.currency !== "h"), caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
     el("p", { class: "help", text: "Wrong time: seconds per recording. Clips to play, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));
