@@ -106,7 +106,9 @@ def evaluate(
                 raise InvalidInput(f"{what} all annotations at once: {why}")
             result: Any = _in_chunks(files, reading, resume=resume, **asked, **how)
         else:
-            events = _events(files, reading)
+            events = replace(reading, label=None).events(files)
+            if reading.label is not None and reading.label not in events.labels:  # files that name no class
+                events = reading.events(files)
             result = _at_once(events, asked, reading.label, compare_rules, how)
             if labels is not None:
                 wrote(*_write_labels(events, asked | {"presence_criterion": who}, reading.label, labels))
@@ -119,12 +121,6 @@ def evaluate(
 
 def _phase(text: str) -> Any:
     return text if text == "random" else numbers(text, name="--phase")[0]
-
-
-def _events(files: list[str], reading: ReadingOptions) -> Events:
-    """The events of all classes; where files name none, they are of the class asked for."""
-    events = replace(reading, label=None).events(files)
-    return events if reading.label is None or reading.label in events.labels else reading.events(files)
 
 
 def _at_once(events: Events, asked: dict[str, Any], label: str | None, rules: bool, how: dict[str, Any]) -> Evaluation:

@@ -130,22 +130,17 @@ def plan(
         **chosen(values, _SAME),
     )
     if pilot and given.source.sample is not None:
-        result = _of_sample(result, given.source.sample, scaled=not described and total_hours is not None)
+        from ..io.gather import worded
+
+        counts, scaled = given.source.sample, not described and total_hours is not None
+        whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
+        words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
+        settings = {**result.settings, "sample": {**counts, "scaled": scaled}}
+        result = replace(result, assumptions=(*result.assumptions, words), settings=settings)
     deliver(result, outlet, name="plan", show=partial(show, verbose=verbose))
 
 
 _VERDICTS = {"good": "bold green", "fair": "bold yellow", "poor": "bold red", "worse than nothing": "bold red"}
-
-
-def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
-    """The plan, which says what it rests on."""
-    from ..io.gather import worded
-
-    whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
-    words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
-    return replace(
-        made, assumptions=(*made.assumptions, words), settings={**made.settings, "sample": {**counts, "scaled": scaled}}
-    )
 
 
 def show(made: Any, *, verbose: bool = False) -> None:

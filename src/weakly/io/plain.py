@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,8 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
             unit = "the clips' names"
     label_name = roles.names["label"] if roles.names.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
-    label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
+    # Equal texts are one object: every later look into a set or a dictionary is the faster for it.
+    label = list(map(intern, terms.texts(table.columns[label_name]))) if label_name else [unnamed] * len(table)
     ended = bool({"offset", "length"} & roles.names.keys())
     if source.point_length is not None and not asked and "onset" in roles.names and not ended:
         offset = onset.copy()
@@ -340,12 +342,6 @@ def _say_overlooked(roles: Roles) -> None:
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
-def shared(values: list[str]) -> list[str]:
-    """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
-    known: dict[str, str] = {}
-    return list(map(known.setdefault, values, values))
-
-
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
@@ -354,7 +350,7 @@ def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     name = roles.names.get("recording")
     if name is None:
         return [own] * len(table)
-    values = shared(terms.texts(table.columns[name]))
+    values = list(map(intern, terms.texts(table.columns[name])))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
 

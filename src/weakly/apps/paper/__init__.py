@@ -29,7 +29,7 @@ from ...base.symbols import choice
 from . import appendix, simulations
 from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, all_claims, counts, markup, summary, words
 from .drawings import DRAWINGS, datasets, expressions
-from .facts import Data, attributions, gather
+from .facts import Data, fact_table, gather
 from .figures import COSTS, PaperTable, Picture, cost_figure, protocol_figure, simulation_figure
 from .simulations import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
@@ -319,7 +319,8 @@ def _page(found: Reproduction, out: Path) -> Report:
         page.code(found.command)
     page.text(
         "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A Theoretical "
-        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. " + " ".join(attributions()),
+        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. "
+        + " ".join(fact_table()["attributions"]),
         small=True,
     )
     return page.raw(f"<script>{_beside('page.js')}</script>") if checked else page

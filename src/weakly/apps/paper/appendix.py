@@ -17,7 +17,7 @@ from ...model.lengths import Lengths
 from ...posterior.criterion import estimate_criterion
 from ...studies.evaluate.evaluator import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
-from .facts import Data, LengthSample, shipped, shipped_counts
+from .facts import Data, LengthSample, fact_table, shipped
 from .figures import Picture, panels, picture
 from .simulations import OFFSET_RATIOS
 
@@ -68,7 +68,7 @@ def _shipped_offsets(label: str, name: str) -> list[Offsets]:
     rows = []
     for key, ratio in OFFSET_RATIOS.items():
         sample = shipped(f"{name}_phase_{key}")
-        v = shipped_counts("uniformity")[f"{name}_phase_{key}"]
+        v = fact_table()["counts"]["uniformity"][f"{name}_phase_{key}"]
         rows.append(Offsets(label, ratio, typical, sample.spread, sample.n, v, kuiper_p(v, sample.n)))
     return rows
 
@@ -202,7 +202,7 @@ def answers() -> list[dict[str, Any]]:
     """What real weak labels say about the criterion: counts of clips that hold an event, and of present labels."""
     rows = []
     for name, data in _ANSWERED.items():
-        counts = shipped_counts(name)
+        counts = fact_table()["counts"][name]
         n, k = counts["overlapping_pairs"], counts["overlapping_present"]
         # Events inside their clip are heard whole: h = 1. That is all these files can say.
         estimate = estimate_criterion(np.ones(n), present=np.r_[np.ones(k), np.zeros(n - k)])

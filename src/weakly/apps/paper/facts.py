@@ -68,7 +68,8 @@ class LengthSample:
 
 
 @cache
-def _table() -> dict[str, Any]:
+def fact_table() -> dict[str, Any]:
+    """All facts of the package: ``samples`` and ``counts`` by name, and ``attributions``, whose data they describe."""
     table: dict[str, Any] = json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
     return table
 
@@ -79,19 +80,9 @@ def shipped(name: str) -> LengthSample:
     >>> shipped("nigens_dog").n
     900
     """
-    row = _table()["samples"][name]
+    row = fact_table()["samples"][name]
     tables = {key: np.asarray(row[key]) for key in ("quantiles", "means")}
     return LengthSample(**row | tables | {"name": name, "source": f"facts shipped with weakly: {row['source']}"})
-
-
-def shipped_counts(name: str) -> dict[str, Any]:
-    """A table of counts of the package, such as how the weak labels of a data set meet its strong labels."""
-    return dict(_table()["counts"][name])
-
-
-def attributions() -> list[str]:
-    """Whose data the facts describe."""
-    return list(_table()["attributions"])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ... import theory
-from ...base.symbols import choice
 from ...model.lengths import Lengths
 from ...studies.simulate import Simulation, World, simulate
 from ...theory.dense import Dense, dense_recordings
@@ -124,7 +123,7 @@ SCENARIOS: dict[str, tuple[int, Callable[[Data], tuple[Case, ...]]]] = {
 
 def scenario(name: str, data: Data) -> Scenario:
     """The scenario of a figure, with the data at hand."""
-    n_events, cases = SCENARIOS[choice("scenario", name, tuple(SCENARIOS))]
+    n_events, cases = SCENARIOS[name]
     return Scenario(name, cases(data), n_events)
 
 
