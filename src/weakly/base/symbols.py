@@ -253,7 +253,8 @@ def numbers(text: str, *, name: str) -> list[float]:
             raise InvalidInput(f"{name} must be numbers like 0.1,0.5 or a range like 0.1:1:10, got {text!r}") from error
         if count > _MOST:
             raise InvalidInput(f"{name} must hold at most {_MOST:,} values, got {text!r}")
-        values += np.linspace(low, high, count).tolist()
+        step = (high - low) / (count - 1) if count > 1 else 0.0
+        values += [low + step * k for k in range(count - 1)] + [high if count > 1 else low]
     return values
 
 
