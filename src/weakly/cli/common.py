@@ -291,7 +291,13 @@ def deliver(
     elif show is not None:
         show(result)
     else:
-        print_result(result, most=most)
+        for sentence in result.sentences():
+            say(sentence, indent="  " if sentence.startswith("- ") else "")
+        for title, table in result.shown().items():
+            say()
+            print_table(table.head(most), title=title or None)
+            if len(table) > most:
+                say(f"... {len(table) - most:,} more rows: --json, --out or --report hold them all")
     if outlet.out is not None:
         from ..base import plot
 
@@ -301,17 +307,6 @@ def deliver(
         wrote(*paths, *[write_file(path, text) for path, text in texts.items()])
     if outlet.report is not None:
         wrote(result.report(outlet.report, command=command or command_line()))
-
-
-def print_result(result: Result, *, most: int) -> None:
-    """What a result says in sentences, then the tables that people read first."""
-    for sentence in result.sentences():
-        say(sentence, indent="  " if sentence.startswith("- ") else "")
-    for title, table in result.shown().items():
-        say()
-        print_table(table.head(most), title=title or None)
-        if len(table) > most:
-            say(f"... {len(table) - most:,} more rows: --json, --out or --report hold them all")
 
 
 @contextmanager

@@ -357,7 +357,10 @@ def _sampled(
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
     """All that files hold together, recordings told apart by folder, or a sample of their recordings."""
     found = read_files(paths, asked=asked, **how)
-    found.notes = [*found.doubts, *found.notes, *_noted(found.files)]
+    noted = ((rows.source.name, note) for rows in found.files for note in rows.source.notes)
+    alike = grouped((note.removeprefix(f"{name}: "), note) for name, note in noted).values()  # of several files
+    once = (many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike)
+    found.notes = [*found.doubts, *found.notes, *once]
     _tell_apart(found.files, found.notes)
     _annotated_twice(found.files, found.notes)
     if not found.files:
@@ -371,13 +374,6 @@ def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRow
         for rows in found.files:
             found.sample.keep(rows)
     return found
-
-
-def _noted(found: Sequence[TextRows]) -> list[str]:
-    """What readers noted; what they say of several files alike stands once."""
-    notes = ((rows.source.name, note) for rows in found for note in rows.source.notes)
-    alike = grouped((note.removeprefix(f"{name}: "), note) for name, note in notes)
-    return [many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike.values()]
 
 
 def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
