@@ -104,20 +104,17 @@ def _observed(label: str, sample: LengthSample) -> Case:
     return Case(f"{label}, n = {sample.n}", sample.lengths, data=sample.source)
 
 
-def _fixed(data: Data) -> tuple[Case, ...]:
-    return (Case("1 s", Lengths.fixed(1.0)),)
-
-
+_FIXED = (Case("1 s", Lengths.fixed(1.0)),)
 #: Name -> events per recording, and the laws of their lengths.
 SCENARIOS: dict[str, tuple[int, Callable[[Data], tuple[Case, ...]]]] = {
-    "single_event": (1, _fixed),
+    "single_event": (1, lambda _: _FIXED),
     "normal_mean": (1, lambda _: (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "scripts"))),
     "normal_variance": (1, lambda _: (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "scripts"))),
     "gamma": (1, lambda _: (_gamma(0.8), _gamma(0.2))),
     "nigens": (1, lambda data: (_observed("dog", data.dog), _observed("baby", data.baby))),
-    "uniform_10": (10, _fixed),
-    "uniform_30": (30, _fixed),
-    "uniform_50": (50, _fixed),
+    "uniform_10": (10, lambda _: _FIXED),
+    "uniform_30": (30, lambda _: _FIXED),
+    "uniform_50": (50, lambda _: _FIXED),
 }
 
 

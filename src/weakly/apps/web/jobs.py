@@ -79,10 +79,6 @@ class Job:
         if time.monotonic() - self.began > self.seconds:
             raise TooLong(f"this took more than {self.seconds:g} seconds and was stopped; ask for less at once")
 
-    def state(self) -> dict[str, Any]:
-        """How far the work is."""
-        return {"done": self.done, "total": self.total, "seconds": round(time.monotonic() - self.began, 2)}
-
 
 @dataclass
 class WorkerTask:
@@ -357,7 +353,8 @@ async def stream(
     """Lines of JSON: progress while the work goes on, then the result or what went wrong."""
     try:
         while True:
-            yield json.dumps({"progress": job.state()}).encode() + b"\n"
+            spent = round(time.monotonic() - job.began, 2)
+            yield json.dumps({"progress": {"done": job.done, "total": job.total, "seconds": spent}}).encode() + b"\n"
             if await within(future, PATIENCE):
                 break
         try:
