@@ -21,7 +21,7 @@ from ..base.results import seconds
 from ..engine.tally import largest, meetings
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, merge
+from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, duration, merge
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -86,6 +86,11 @@ class Labels:
     def events(self) -> Intervals:
         """The present time; segments that touch become one event."""
         return merge(self.segments[self.present == 1])
+
+    @property
+    def unknown(self) -> float:
+        """Seconds without an answer."""
+        return duration(self.segments[np.isnan(self.present)])
 
 
 class Words(NamedTuple):
