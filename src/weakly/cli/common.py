@@ -363,9 +363,16 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 
 def shown(text: str) -> str:
-    """The text as a terminal may show it; the file that holds what came from stdin is called stdin."""
+    """The text as a terminal may show it: options without their names in Python; what came from stdin is called so.
+
+    >>> shown("on_error='skip' (--on-error skip) leaves it out")
+    '--on-error skip leaves it out'
+    """
+    import re
+
     from ..base.results import printable
 
+    text = re.sub(r"(?<!\w)(?:\w+=)?'?([\w.-]+)'? \((--[a-z-]+ \1|--\1 [^)]*)\)", r"\2", text)
     return printable(text.replace(stdin, "stdin"))
 
 
