@@ -65,8 +65,8 @@ def to_json(value: Any) -> str:
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
 
 
-_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage", "agreement", "present_if")
-_SHARES += ("flip_rate", "guess_rate", "lapse_rate")
+_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage", "agreement", "present_if",
+           "flip_rate", "guess_rate", "lapse_rate")  # fmt: skip
 _SCORES = ("f1", "kappa", "perfect", "mimic")
 _COUNTS = ("n_", "rows", "count")
 

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
+from ..base.results import counted
 from .common import Outlet, ReadingOptions, command, failing_if, fresh, option, print_json, say, tell_reading, wrote
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
@@ -37,7 +38,6 @@ def check(
 ) -> None:
     """Look for trouble."""
     from .. import io
-    from ..base.results import counted
 
     result = io.check(files, recordings=recordings, progress=not outlet.json, **reading.arguments())
     with failing_if(result, fail_on):
@@ -99,7 +99,6 @@ def convert(
 ) -> None:
     """Convert."""
     from .. import io
-    from ..base.results import counted
 
     read = io.read_answers if answers else io.read
     how = reading.arguments() | {"format": read_as, "progress": not outlet.json}

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
+import re
+import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import typer
 
 from ..base.errors import InvalidInput
+from ..base.results import atomic_write, printable, to_json
 from ..base.symbols import numbers as numbers
 from ..base.symbols import pairs
 
@@ -288,7 +294,6 @@ def deliver(
         print_result(result, most=most)
     if outlet.out is not None:
         from ..base import plot
-        from ..base.results import atomic_write, to_json
 
         paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
         texts = {outlet.out / f"{stem}.csv": _csv(table) for stem, table in result.tables().items()}
@@ -326,10 +331,6 @@ def failing_if(result: Any, conditions: Sequence[str] | None) -> Iterator[None]:
 
 def print_json(result: Any) -> None:
     """The result's dictionary as one JSON document on stdout."""
-    import json
-
-    from ..base.results import to_json
-
     text = to_json(result)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -341,8 +342,6 @@ def print_json(result: Any) -> None:
 def columns(stream: Any = None) -> int | None:
     """How many characters a line of stdout holds, or of another stream: those of its terminal, or as COLUMNS says; None
     for another pipe or file."""
-    import shutil
-
     if os.environ.get("COLUMNS", "").isdigit():
         return int(os.environ["COLUMNS"]) or None
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
@@ -354,24 +353,13 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     >>> wrapped("takes 12 s or 3 hours", 9)
     'takes\\n12 s or\\n3 hours'
     """
-    import re
-    import textwrap
-
     glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
     lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 def shown(text: str) -> str:
-    """The text as a terminal may show it: options without their names in Python; what came from stdin is called so.
-
-    >>> shown("on_error='skip' (--on-error skip) leaves it out")
-    '--on-error skip leaves it out'
-    """
-    import re
-
-    from ..base.results import printable
-
+    """The text as a terminal may show it: options without their names in Python; what came from stdin is called so."""
     text = re.sub(r"(?<!\w)(?:\w+=)?'?([\w.-]+)'? \((--[a-z-]+ \1|--\1 [^)]*)\)", r"\2", text)
     return printable(text.replace(stdin, "stdin"))
 
@@ -400,8 +388,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     On a terminal, or where COLUMNS is set, heads are words below each other and nothing is wider than a line: names are
     cut, and columns that do not fit are named instead. In another pipe every row is a line, and so are the heads.
     """
-    import textwrap
-
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -438,8 +424,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
 
 def command_line() -> str:
     """The command as it was typed, for reports."""
-    import shlex
-
     settings = ", ".join(f"{name} = {value!r}" for name, value in project.items())
     return shlex.join(["weakly", *sys.argv[1:]]) + (f"  # weakly.toml: {settings}" if settings else "")
 

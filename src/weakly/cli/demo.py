@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from ..base.results import counted
 from .common import Outlet, command, command_line, deliver, fresh, option, print_json, print_table, say, wrote
 
 _HELP = """Plan the labeling of the bundled example and write its report.
@@ -82,7 +83,6 @@ def reproduce(
     import pandas as pd
 
     from ..apps.paper import reproduce as run
-    from ..base.results import counted
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
         data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..base.errors import AssumptionWarning, InvalidInput
+from ..base.results import atomic_write, counted, printable
 from . import common
 from .common import Outlet, ReadingOptions, command, deliver, fresh, numbers, option, wrote
 
@@ -163,7 +164,6 @@ def _is_dataset(files: list[str], resume: Path | None, format: str | None, *, ca
 
 def _in_chunks(files: list[str], reading: ReadingOptions, **how: Any) -> Evaluation:
     """Read and evaluate a data set chunk by chunk."""
-    from ..base.results import printable
     from ..io.dataset import Dataset
     from ..studies.evaluate.datasets import evaluate_dataset
 
@@ -302,7 +302,6 @@ def audit(
 ) -> None:
     """Audit."""
     values = locals()
-    from ..base.results import counted
     from ..io import read_examined
     from ..io.gather import LAYERS
     from ..io.reading import read, read_answers
@@ -471,8 +470,6 @@ def infer(
     if training is not None:
         wrote(*result.training().write(training))
     if outlet.out is not None:
-        from ..base.results import atomic_write
-
         events = result.events(threshold, rng=seed).to_frame()
         for name, tables in (("active", result.frames()), ("events", (events,))):
             with atomic_write(outlet.out / f"{name}.csv") as file:  # data to be read again: names as they are

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from ..base.results import format_length, percent
 from .common import Outlet, ReadingOptions, chosen, columns, command, deliver, numbers, option, wrapped
 
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
@@ -192,8 +193,6 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     """A table that fits the terminal: short headings on two lines, numbers as people say them, names wrapped."""
     from rich.table import Table
     from rich.text import Text
-
-    from ..base.results import format_length, percent
 
     heads = {
         "name": "way to label",

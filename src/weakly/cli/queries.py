@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from ..base.errors import InvalidInput
+from ..base.results import counted, hours, seconds
 from .common import Outlet, command, numbers, option, print_json, print_table, say, wrote
 
 _ANSWERS_HELP = """Read answers from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
@@ -68,7 +69,6 @@ def _criteria(found: Any, strong: Path) -> list[dict[str, Any]]:
 
 
 def _say_answers(result: dict[str, Any]) -> None:
-    from ..base.results import counted
     from ..posterior.slips import slip_words
 
     say(
@@ -243,8 +243,6 @@ def matching(given: list[Path]) -> list[Path]:
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:
-    from ..base.results import counted, hours, seconds
-
     recordings = found.frame["recording"].nunique()
     work = found.estimate(seconds_per_answer=seconds_per_answer)
     if not found.n_queries:
