@@ -141,11 +141,14 @@ def test_on_a_terminal(monkeypatch, folder, name, columns):
 
 def test_a_narrow_table_keeps_what_tells_its_rows_apart(capsys, monkeypatch):
     """What all rows share goes first, and no cell is cut; messages name an option once."""
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "30")
     rule, share = "seconds:1|fraction:0.5", [0.5, 0.25]
     print_table(pd.DataFrame({"label": ["call", "song"], "rule": rule, "overlap_accuracy": share}))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split() for line in lines[2:4]] == [["call", "50", "%"], ["song", "25", "%"]]
+    assert [line.split() for line in lines if line[:4] in ("call", "song")] == [
+        ["call", "50", "%"],
+        ["song", "25", "%"],
+    ]
     assert lines[-1].endswith("rule.")
     assert shown("x; on_error='skip' (--on-error skip) leaves it out") == "x; --on-error skip leaves it out"
     assert shown("say which with columns (--columns onset=A)") == "say which with --columns onset=A"
