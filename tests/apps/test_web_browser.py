@@ -376,8 +376,8 @@ def test_the_page_says_shares_as_the_command_line_does(page):
     import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
     assert page.browser.execute_async_script(script, numbers) == [format_value(*each) for each in numbers]
     said = {
-        "If people go by seconds:0.5|fraction:0.3, run weakly audit, or weakly label --measure.": "If people go by “0.5 "
-        "s of event or 30 % of the event”, use the tab Audit, or the command weakly label.",
+        "If we go by seconds:0.5|fraction:0.3, run weakly audit, or weakly label --measure.": "If we go by “0.5 s of "
+        "event or 30 % of the event”, use the tab Audit, or the command weakly label.",
         "A segment that meets the rule by the rule any, or fraction:0.5.": "A segment that meets the rule by the rule "
         "“any overlap”, or “50 % of the event”.",
     }
