@@ -231,8 +231,7 @@ class Plan(Result):
             report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
         report.heading("The ways to label on the same work")
         unit = self.task.cost.currency
-        heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
-        report.table(self.brief(), heads=heads, chosen=0)
+        report.table(self.brief(), heads={"cost": f"cost ({unit})" if unit else "cost"}, chosen=0)
         report.text("Wrong time is per recording; clips, listening and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
@@ -255,7 +254,8 @@ class Plan(Result):
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read; the rest is in the JSON. Where work costs hours, they stand once."""
-        return self.to_frame()[[name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]]
+        names = [name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]
+        return self.to_frame()[names].rename(columns={"name": "way to label"})
 
     @property
     def findings(self) -> tuple[Finding, ...]:
