@@ -378,6 +378,7 @@ def test_the_page_says_shares_as_the_command_line_does(page):
     said = {
         "If we go by seconds:0.5|fraction:0.3, run weakly audit, or weakly label --measure.": "If we go by “0.5 s of "
         "event or 30 % of the event”, use the tab Audit, or the command weakly label.",
+        "They are left out; --recording-length tells it.": "They are left out.",
         "A segment that meets the rule by the rule any, or fraction:0.5.": "A segment that meets the rule by the rule "
         "“any overlap”, or “50 % of the event”.",
     }
