@@ -310,7 +310,7 @@ def test_refusals_say_what_the_file_is(tmp_path):
         b"\x93NUMPY\x01": "is a numpy array: numbers without onsets",
         b"PK\x03\x04": "cannot be unpacked: File is not a zip file",
         b"\x1f\x8b\x08": "cannot be unpacked",
-        b"": "is empty; if that means annotated and nothing present",
+        b"": "is empty; if nothing was present",
         b"\xef\xbb\xbf\r\n": "is empty",  # a byte order mark alone
         b"\xff\xfe": "is empty",
         b"\x00\x01\x02\x03": "holds NUL characters; is this a text file",

@@ -222,7 +222,7 @@ class Report:
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         drawn = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", buffer.getvalue(), flags=re.S)
-        lines = 'style="stroke-linejoin: round; stroke-linecap: butt"'  # what the style would say to all of the page
+        lines = 'style="stroke-linejoin: round; stroke-linecap: butt; max-width: 100%; height: auto"'
         drawn = drawn[drawn.index("<svg") :]
         drawn = drawn.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}" {lines}', 1)
         anchor = f' id="{escape(name)}"' if name else ""

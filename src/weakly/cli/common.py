@@ -350,7 +350,8 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 
 def shown(text: str) -> str:
-    """The text as a terminal may show it; the file that holds what came from stdin is called stdin."""
+    """The text as a terminal may show it: options without their names in Python; what came from stdin is called so."""
+    text = re.sub(r"(?<!\w)(?:\w+=)?'?([\w.-]+)'? \((--[a-z-]+ \1|--\1 [^)]*)\)", r"\2", text)
     return printable(text.replace(stdin, "stdin"))
 
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.parallel import Progress, in_order, threads
 from ..base.report import Report
-from ..base.results import METRICS, Finding, law_name, points, to_jsonable
+from ..base.results import METRICS, Finding, counted, law_name, points, to_jsonable
 from ..base.symbols import Seed, check, choice, positive, whole
 from ..engine.scoring import score
 from ..engine.tally import Tally
@@ -187,10 +187,8 @@ class Simulation(ScoreRows):
         shown = {"Simulated labels": self.brief()}
         if not self.several:
             return shown
-        best = self.best()
-        naive = [name for name in best.columns if name.startswith("naive_") and not name.endswith("_se")]
         title = "Best segment length: chosen on one half of the recordings, reported on the other"
-        return {title: brief(best).join(best[naive]), **shown}
+        return {title: brief(self.best()), **shown}
 
     def figures(self) -> dict[str, Figure]:
         return {"overlap_accuracy": self.plot().figure}  # type: ignore[dict-item]
@@ -204,8 +202,8 @@ class Simulation(ScoreRows):
         settings = self.settings
         page = Report("Simulated weak labels").sentences(self.sentences())
         page.text(
-            f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
-            f"events each with lengths {settings['event_length']}, placement {settings['placement']}."
+            f"It drew {counted(settings['n_recordings'], 'recording')} of {settings['recording_length']:g} s with "
+            f"{settings['n_events']} events each. Lengths: {settings['event_length']}; placed: {settings['placement']}."
         )
         if self.several:
             caption = f"{CAPTIONS['overlap_accuracy']}; bands: two standard errors."

@@ -209,7 +209,7 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
         k, top = int(np.argmax(curve)), float(np.max(curve))
         tops[name] = {"segment_length": float(q[k]), "accuracy": top}
         ax.plot([q[k]], [top], "k*", ms=9)
-    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", ylim=(0.2, 0.85))
+    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy near events", ylim=(0.2, 0.85))
     ax.legend(loc="lower right", fontsize=9)
     return {"maxima": tops}
 
@@ -235,7 +235,7 @@ def _grid(ax: Any) -> dict[str, Any]:
     ax.plot(fine, curve, **_EXACT, label="exact")
     ax.plot(grid, seen, **_POINTS, label="the paper's segment lengths")
     ax.plot(best.segment_length, best.overlap_accuracy, "k*", ms=9, label=f"maximum {best.overlap_accuracy[0]:.3f}")
-    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", xlim=(-0.03, 1.35))
+    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy near events", xlim=(-0.03, 1.35))
     ax.legend(loc="lower center", fontsize=9)
     return {"grid": {"maximum": float(best.overlap_accuracy[0]), "maximum_on_grid": float(np.max(seen))}}
 

@@ -222,14 +222,14 @@ class Evaluation(ScoreRows):
         return dict(to_jsonable(document))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
-        """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
-        return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
+        """The metric over the segment length, one line per criterion, of all classes together; events found dashed."""
+        frame = self.overall._frame if self.several else self._frame
+        return plot_rows(frame, ax=ax, metric=metric, who=self.who)
 
     def figures(self) -> dict[str, Figure]:
         """Accuracy near events and that of all time over several segment lengths, of all classes together."""
-        whole = self.overall if self.several else self
         names = CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
-        return {name: whole.plot(metric=name).figure for name in names}  # type: ignore[misc]
+        return {name: self.plot(metric=name).figure for name in names}  # type: ignore[misc]
 
     def page(self) -> Report:
         page, tables = Report("What weak labels make of these annotations").sentences(self.sentences()), self.tables()

@@ -219,8 +219,7 @@ class Plan(RowNumbers, Result):
             report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
         report.heading("The ways to label on the same work")
         unit = self.task.cost.currency
-        heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
-        report.table(self.brief(), heads=heads, chosen=0)
+        report.table(self.brief(), heads={"cost": f"cost ({unit})" if unit else "cost"}, chosen=0)
         report.text("Wrong time is per recording; clips, reviewed time and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
@@ -231,17 +230,20 @@ class Plan(RowNumbers, Result):
                 ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
             ])  # fmt: skip
         if self.classes:
-            report.heading("Several classes").text(self.classes["words"])
-            report.table(pd.DataFrame(self.classes["per_class"]), heads=HEADS)
+            per_class = pd.DataFrame(self.classes["per_class"]).rename(
+                columns=lambda name: name.replace("_common", "_one_length")
+            )
+            report.heading("Several classes").text(self.classes["words"]).table(per_class)
         if self.sensitivity:
-            report.heading("If the presence criterion is another")
-            report.table(pd.DataFrame(self.sensitivity), heads=HEADS)
+            heads = {"best_segment_length": "best length (s)", "best_wrong_time": "best wrong time (s)"}
+            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity), heads=heads)
         report.heading("The recommendation in detail").text(self.details)
         return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
         """The columns that people read; the rest is in the JSON. Where work costs hours, they stand once."""
-        return self.to_frame()[[name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]]
+        names = [name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]
+        return self.to_frame()[names].rename(columns={"name": "way to label"})
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -254,16 +256,6 @@ class Plan(RowNumbers, Result):
         return {"methods": self.to_frame(), "frontier": self.frontier()}
 
 
-#: Of the ways below the recommended one: the best length of each class or criterion, beside one length for all.
-HEADS = {
-    "best_segment_length": "best length (s)",
-    "best_wrong_time": "its wrong time (s)",
-    "best_event_recall": "its events found",
-    "best_overlap_accuracy": "its accuracy near events",
-    "wrong_time_common": "wrong time (s), one length",
-    "event_recall_common": "events found, one length",
-    "overlap_accuracy_common": "accuracy near events, one length",
-}
 CAPTIONS = {
     "frontier": "Every dot is a way to label. A line joins those that nothing cheaper matches, if there are several.",
     "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
