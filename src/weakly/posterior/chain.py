@@ -192,24 +192,26 @@ class Prepared:
         top = float(logs.max())
         return self._level + top + math.log(float(np.exp(logs - top).mean())) if math.isfinite(top) else -math.inf
 
-    def posterior(self, renewal: Renewal | Uncertain) -> Posterior:
-        """The posterior under a process of events on the same steps, or under several with given chances."""
+    def posterior(self, renewal: Renewal | Uncertain, seen: dict[int, Any] | None = None) -> Posterior:
+        """The posterior under a process of events on the same steps, or under several with given chances; ``seen`` keeps
+        what was worked out under those of a group, by identity."""
         process = Uncertain.of(renewal)
+        seen = {} if seen is None or process.groups is None else seen
+        for member in process.members:
+            if id(member) not in seen:
+                chain = self._chain(member)
+                seen[id(member)] = [_run(chain, runs) for runs in self.runs]
+        every = [seen[id(member)] for member in process.members]
+        logs = np.array([[getattr(run, "log_likelihood", -math.inf) for run in found] for found in every])
         weighed: list[tuple[tuple[int, ...], Array, float, _Run]] = []  # and the logarithm of the prior
-        reached = 0
-        for member, share in zip(process.members, process.weights):
-            chain = self._chain(member)
-            found = [_run(chain, runs) for runs in self.runs]
-            kept = [(c, run) for c, run in zip(self.combinations, found) if isinstance(run, _Run)]
-            if not kept:
-                reached = max([reached, *(run for run in found if not isinstance(run, _Run))])
-                continue
-            logs = np.array([run.log_likelihood for _, run in kept])
-            shares = np.exp(logs - logs.max())
-            for (c, run), part in zip(kept, shares / shares.sum()):
-                if part > _FAINT:
-                    weighed.append((c, share * part, math.log(share / len(self.runs)), run))
+        chances = process.chances(np.logaddexp.reduce(logs, axis=1))
+        for found, each, prior, share in zip(every, logs, process.weights, chances):
+            shares = np.exp(each - (each.max() if share > 0 else 0.0))
+            for c, run, part in zip(self.combinations, found, shares / max(float(shares.sum()), 1e-300)):
+                if min(share, part) > _FAINT:
+                    weighed.append((c, share * part, math.log(prior / len(self.runs)), run))
         if not weighed:
+            reached = max(run for found in every for run in found)
             raise Contradiction(min(self.recording_length, (1 + reached) * process.step))
         combinations, weights, log_prior, runs = zip(*weighed)
         weights = np.array(weights) / sum(weights)

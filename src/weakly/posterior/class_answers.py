@@ -41,6 +41,7 @@ from ..model.lengths import Lengths
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import (
+    EXCLUDED,
     WORDS,
     ClassPosterior,
     RecordingPosterior,
@@ -50,7 +51,7 @@ from .class_posterior import (
     split,
     strata_of,
 )
-from .detector import Calibration, calibrate
+from .detector import Calibration, calibrate, explained
 from .fitting import AnswerPattern, Family, FittedFamily, Sheets
 from .renewal import Array, Renewal, Uncertain
 
@@ -60,6 +61,7 @@ _TURNS = 5  # of estimates of slips and of the process in turn
 CHECKS = ("neighbours", "recordings", "order")
 #: Data sets that are drawn.
 DRAWS = 200
+_SOME_RECORDINGS = 5  # of which rates may be seen to differ
 _MOST_RECORDINGS = 400  # that are asked again
 #: Steps of the recordings that tell the process: their answers take half a kilobyte of memory each.
 MOST_FITTED = 400_000
@@ -191,7 +193,7 @@ class ClassAnswers:
         log_likelihood = max((each.log_likelihood for each in families), default=0.0)
         log_likelihood = log_likelihood if given is None else sheets.log_likelihood(given)
         calibration = self.calibration
-        if calibration is None and any(p.frames is not None for p in self.patterns):
+        if self.process is None and any(p.frames is not None for p in self._fitted):
             calibration = self._calibrated(sheets.ready, likeliest, who)
         beliefs = [None] if calibration is None else calibration.beliefs
         slipping = fitting.slip_points(who, counts) if slips and families and integrated else [(who, 0.0)]
@@ -212,9 +214,9 @@ class ClassAnswers:
             # the node of each share of a family meets one of the slips, in no order
             which = np.searchsorted(upto, np.arange(1, len(thetas) + 1) * 0.6180339887 % 1 * upto[-1])
             if moved:
-                same = slice(None) if len(moved[0]) == thetas.shape[1] else slice(1)
+                same = slice(None) if each.family.names == best.family.names else slice(1)  # type: ignore[union-attr]
                 thetas[:, same] += np.array(moved)[which][:, same]
-            family = self._family(step, each.family.stages)
+            family = replace(each.family, step=step, longest=self._family(step).longest)
             nodes.append([(family.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
         # every node meets every belief in the scores, each as likely
         nodes = [
@@ -223,13 +225,13 @@ class ClassAnswers:
         ]
         shares = shares_of(families)
         recordings, totals = self._recordings(views, nodes, shares, kept_of(families), draws, rng)
-        members, weights = zip(*((node, share * part) for each, share in zip(nodes, shares) for node, _, part in each))
+        every = [(Uncertain.of(node), share * part) for each, share in zip(nodes, shares) for node, _, part in each]
         p_values: dict[str, float] = {}
         if families and integrated:
             chosen = families[int(shares.argmax())]
             processes = [chosen.family.renewal(theta) for theta in chosen.strata(5)[0]]
             p_values = check(self.patterns, who, processes, self.order, rng)
-        process = Uncertain(members, np.array(weights))
+        process = Uncertain.mixed(*zip(*every))
         return ClassPosterior(
             self.label, process, who, families, recordings, totals, log_likelihood, counts, p_values, calibration
         )
@@ -245,12 +247,20 @@ class ClassAnswers:
             family = self._family(sheets.ready[0].grid.step, many)
             one = replace(found[1], family=family, score=-math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
-        return tuple(found[1 if self.bouts else 0 :])
+        if self.bouts:
+            return tuple(found[1:])
+        if sheets.times.sum() >= _SOME_RECORDINGS:
+            found.append(fitting.differing(sheets, found[0]))
+            if found[-1].log_evidence > found[0].log_evidence + EXCLUDED:
+                found.append(fitting.differing(sheets, found[0], short_gaps=True))
+        return tuple(found)
 
     def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:
         scored = [(one, p.frames, p.length) for one, p in zip(ready, self._fitted) if p.frames is not None]
         ones, frames, lengths = zip(*scored)
         none = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=x, annotator=who) for x in lengths]
+        if self.calibration is not None:
+            return explained(self.calibration, ones, none, frames, process, self.executor)
         return calibrate(ones, none, frames, process, executor=self.executor)
 
     def _slips(self, sheets: Sheets, renewal: Renewal) -> dict[str, Array]:
@@ -319,13 +329,14 @@ def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Pr
 
 def _drawn(
     pattern: AnswerPattern, base: Renewal, views: Sequence[tuple[Any, Calibration | None]],
-    families: Sequence[Sequence[tuple[Renewal, int, float]]], shares: Array, label: str, draws: int, rng: Any,
+    families: Sequence[Sequence[tuple[Renewal | Uncertain, int, float]]], shares: Array, label: str, draws: int, rng: Any,
 ) -> tuple[Array, tuple[float, float], Array, Array]:  # fmt: skip
     """P(active), expected events and seconds; and of timelines drawn for each recording that shares the answers, the
     numbers and seconds of events, (recordings, families, draws). A node is a process, which of the views it meets, and
     the share that it stands for."""
     met = {which for nodes in families for _, which, _ in nodes}
     readies = {which: pattern.prepared(base, *views[which]) for which in sorted(met)}
+    seen: dict[int, Any] = {which: {} for which in met}  # under processes that several nodes share
     ready, many = next(iter(readies.values())), len(pattern.recordings)
     active, n_events = np.zeros(ready.grid.n), 0.0
     events, seconds = np.zeros((2, many, len(families), draws))
@@ -333,7 +344,7 @@ def _drawn(
         first = 0
         for (node, which, part), size in zip(nodes, split(draws, np.array([each[2] for each in nodes]))):
             try:
-                known = readies[which].posterior(node)
+                known = readies[which].posterior(node, seen[which])
             except Contradiction as error:
                 raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
             active += share * part * known.active

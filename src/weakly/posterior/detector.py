@@ -184,6 +184,18 @@ def log_answers_given_scores(
     return float(rows[:, 0].sum()), rows[:, 1:].sum(axis=0)
 
 
+def explained(
+    calibration: Calibration, ready: Sequence[Prepared], blanks: Sequence[Prepared], frames: Sequence[FrameScores],
+    renewal: Renewal, executor: Executor | None = None,
+) -> Calibration:  # fmt: skip
+    """The same with what scores that are calibrated already say of the answers: log P(answers | scores)."""
+    steps = [(one.grid.step, one.grid.n) for one in ready]
+    every = [[calibration.evidence(each, *step) for each, step in zip(frames, steps)], [None] * len(frames)]
+    jobs = [[(*pair, renewal, s) for *pair, s in zip(ready, blanks, evidence)] for evidence in every]
+    given, bare = (float(np.sum(list(in_order(_log_ratio, each, executor=executor)))) for each in jobs)
+    return replace(calibration, log_likelihood=given, uncalibrated=bare)
+
+
 def calibrate(
     ready: Sequence[Prepared],
     blanks: Sequence[Prepared],
