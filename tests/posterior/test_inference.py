@@ -18,7 +18,7 @@ from weakly.posterior.chain import Contradiction, posterior, prepare
 from weakly.posterior.class_answers import check
 from weakly.posterior.detector import FrameScores, log_answers_given_scores
 from weakly.posterior.fitting import AnswerPattern
-from weakly.posterior.renewal import Bouts, Renewal
+from weakly.posterior.renewal import Bouts, Renewal, Uncertain
 
 JITTER = (-0.25, 0.25)
 
@@ -310,6 +310,23 @@ def test_reference_numbers_of_scores(row):
     np.testing.assert_allclose(found.active, active, atol=6e-7)
 
 
+def test_a_recording_follows_one_process_of_a_group():
+    """Of a group, as likely as the answers make it; of others, as all recordings together do."""
+    worlds = [Renewal.from_gaps(Lengths.fixed(1.0), gap=gap, step=0.25) for gap in (1.0, 4.0, 30.0)]
+    ready = prepare([(0, 3), (3, 6), (6, 9)], [1, 1, 0], renewal=worlds[0], recording_length=9.0)
+    each, chances = [ready.posterior(world) for world in worlds], np.array([0.2, 0.5, 0.3])
+    group = Uncertain(tuple(worlds), chances, np.zeros(3, int))
+    told = chances * np.exp([one.log_likelihood for one in each])
+    seen = {}
+    for _ in range(2):
+        found = ready.posterior(group, seen)
+        assert found.log_likelihood == pytest.approx(math.log(told.sum()), abs=1e-12)
+        np.testing.assert_allclose(found.active, told / told.sum() @ [one.active for one in each], atol=1e-12)
+    assert len(seen) == 3
+    both = ready.posterior(Uncertain.mixed([group, Uncertain.of(worlds[0])], [0.6, 0.4]))
+    np.testing.assert_allclose(both.active, 0.6 * found.active + 0.4 * each[0].active, atol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
 @pytest.mark.parametrize("row", SCORED)
 def test_scores_through_the_door(row):
@@ -318,7 +335,7 @@ def test_scores_through_the_door(row):
     either end leave neither a part."""
     said, criteria, lapse, guess = row[0][:2], row[1], row[2], row[3]
     p, lam, clips, scores = (0.1, 0.4, 0.3, 0.2), 0.15, [(0, 3), (3, 6)], np.array(SCORES[2:8], dtype=float)
-    silent = [None] * 2 == said
+    silent = said == [None] * 2
     if silent:
         clips, scores, guess, lapse = [(0, 14)], np.array([-1e3, *SCORES, -1e3]), 0.5, 0.5
     n, asked = len(scores), [1] if silent else said

@@ -20,10 +20,11 @@ from weakly.cli import app
 from weakly.io.soundscape import read_scores
 from weakly.model.answer_model import AnswerModels
 from weakly.model.intervals import EventArrays
+from weakly.model.lengths import Lengths
 from weakly.posterior.chain import posterior, prepare
 from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
-from weakly.posterior.fitting import AnswerPattern, Family, Sheets
+from weakly.posterior.fitting import AnswerPattern, Differing, Family, Sheets
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
@@ -608,6 +609,19 @@ def test_the_gradient_of_the_search_is_that_of_its_objective():
         for k, move in enumerate(1e-4 * np.eye(len(theta))):
             up, down = (sheets.log_likelihood(family.renewal(theta + s * move)) for s in (1, -1))
             np.testing.assert_allclose(slopes[k], (up - down) / 2e-4, atol=2e-4 * len(ready))
+
+
+def test_rates_by_a_gamma_law():
+    """Few processes stand for all rates: their chances have its mean, and rare recordings more of the rare ones."""
+    law = Lengths.of(LAW)
+    family = Differing(0.25, 40, law, 1.5, around=math.log(10.0))
+    for variation in (0.3, 0.6, 1.0):
+        theta = np.array([math.log(9.0), math.log(variation), 0.0])
+        found = family.renewal(theta)
+        assert found.weights.sum() == pytest.approx(1.0)
+        assert found.event_rate == pytest.approx(0.1, rel=0.05)
+        spread = math.sqrt(found.weights @ (np.array([one.event_rate for one in found.members]) - 0.1) ** 2) / 0.1
+        assert spread == pytest.approx(variation, rel=0.2)
 
 
 def bouts(rng, *, n, length):

@@ -253,7 +253,7 @@ class ClassAnswers:
             found.append(fitting.differing(sheets, found[0]))
             if found[-1].log_evidence > found[0].log_evidence + EXCLUDED:
                 found.append(fitting.differing(sheets, found[0], short_gaps=True))
-        return tuple(found)
+        return tuple(one for one, is_kept in zip(found, kept_of(found)) if is_kept or not one.family.differs)
 
     def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:
         scored = [(one, p.frames, p.length) for one, p in zip(ready, self._fitted) if p.frames is not None]
@@ -321,7 +321,8 @@ def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
 def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Prepared:
     try:
         ready = pattern.prepared(base, who)
-        ready.posterior(base)  # answers that no timeline explains are told by the recording's name
+        if not math.isfinite(ready.log_likelihood(base)):
+            ready.posterior(base)  # answers that no timeline explains are told by the recording's name
     except Contradiction as error:
         raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
     return ready
@@ -329,13 +330,15 @@ def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Pr
 
 def _drawn(
     pattern: AnswerPattern, base: Renewal, views: Sequence[tuple[Any, Calibration | None]],
-    families: Sequence[Sequence[tuple[Renewal | Uncertain, int, float]]], shares: Array, label: str, draws: int, rng: Any,
+    families: Sequence[Sequence[tuple[Renewal | Uncertain, int, float]]],
+    shares: Array, label: str, draws: int, rng: Any,
 ) -> tuple[Array, tuple[float, float], Array, Array]:  # fmt: skip
     """P(active), expected events and seconds; and of timelines drawn for each recording that shares the answers, the
     numbers and seconds of events, (recordings, families, draws). A node is a process, which of the views it meets, and
     the share that it stands for."""
-    met = {which for nodes in families for _, which, _ in nodes}
-    readies = {which: pattern.prepared(base, *views[which]) for which in sorted(met)}
+    met = sorted({which for nodes in families for _, which, _ in nodes})
+    bare = {id(who): pattern.prepared(base, who) for who in {id(views[k][0]): views[k][0] for k in met}.values()}
+    readies = {which: pattern.scored(bare[id(views[which][0])], views[which][1]) for which in met}
     seen: dict[int, Any] = {which: {} for which in met}  # under processes that several nodes share
     ready, many = next(iter(readies.values())), len(pattern.recordings)
     active, n_events = np.zeros(ready.grid.n), 0.0

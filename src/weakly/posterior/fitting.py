@@ -31,7 +31,7 @@ from ..base.errors import InvalidInput
 from ..base.parallel import in_order
 from ..model.answer_model import AnswerModels
 from ..model.lengths import Lengths
-from .chain import Grid, Prepared, prepare
+from .chain import Prepared, prepare
 from .detector import Calibration, FrameScores
 from .renewal import Array, Bouts, Renewal, Uncertain
 
@@ -52,7 +52,7 @@ _ROUNDS, _ENOUGH = 4, 0.3  # of nodes, and their effective share that is enough
 _BRIEF = 4.0  # how much shorter than usual are the short events that a search begins at
 _SAME, _FAINT = 0.25, 10.0  # modes are one if closer, in spreads; and left out if this much less likely (logarithm)
 #: Of rates that differ: gaps of the processes (logarithm, from the typical one), and the grid of the mean and of the
-#: coefficient of variation (logarithm), which is expected around .6; and short gaps (in mean lengths), and their shares.
+#: coefficient of variation (logarithm), expected around .6; and short gaps (in mean lengths), and their shares.
 _AWAY, _MEANS, _VARIATIONS = np.linspace(-2.4, 3.36, 13), np.linspace(-2.0, 2.0, 41), np.log(np.geomspace(0.25, 2.0, 9))
 _VARIES = math.log(0.6), 0.6
 _SHORTS, _SHARES = (0.25, 1.0), (0.15, 0.4, 0.65)
@@ -90,11 +90,15 @@ class AnswerPattern:
         self, renewal: Renewal | Uncertain, annotator: Any, calibration: Calibration | None = None
     ) -> Prepared:
         """The answers, and scores that are calibrated, ready for any process on the steps of this one."""
-        evidence = None
-        if calibration is not None and self.frames is not None:
-            evidence = calibration.evidence(self.frames, renewal.step, Grid.of(renewal, self.length).n)
-        return prepare(self.segments, self.present, renewal=renewal, recording_length=self.length, annotator=annotator,
-                       annotators=self.annotators, evidence=evidence)  # fmt: skip
+        ready = prepare(self.segments, self.present, renewal=renewal, recording_length=self.length,
+                        annotator=annotator, annotators=self.annotators)  # fmt: skip
+        return self.scored(ready, calibration)
+
+    def scored(self, ready: Prepared, calibration: Calibration | None) -> Prepared:
+        """The same answers with scores that are calibrated."""
+        if calibration is None or self.frames is None:
+            return ready
+        return replace(ready, evidence=calibration.evidence(self.frames, ready.grid.step, ready.grid.n))
 
 
 @dataclass(frozen=True)
@@ -254,8 +258,8 @@ class Family:
 
 @dataclass(frozen=True)
 class Differing(Family):
-    """Rates that follow a gamma law from recording to recording: the logarithm of the mean gap at the mean rate, that of
-    the law's coefficient of variation, and which of the ``kinds`` short gaps are of. Each recording follows one of a
+    """Rates that follow a gamma law from recording to recording: the logarithm of the mean gap at the mean rate, that
+    of the law's coefficient of variation, and which of the ``kinds`` short gaps are of. Each recording follows one of a
     few processes, whose (long) gaps are spread around a typical one; the parameters say how likely each is."""
 
     around: float = 0.0
