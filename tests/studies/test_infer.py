@@ -24,7 +24,8 @@ from weakly.model.lengths import Lengths
 from weakly.posterior.chain import posterior, prepare
 from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
-from weakly.posterior.fitting import AnswerPattern, Differing, Family, Sheets
+from weakly.posterior.fitting import AnswerPattern, Family, Sheets
+from weakly.posterior.rates import Differing
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 

@@ -53,6 +53,7 @@ from .class_posterior import (
 )
 from .detector import Calibration, calibrate, explained
 from .fitting import AnswerPattern, Family, FittedFamily, Sheets
+from .rates import differing
 from .renewal import Array, Renewal, Uncertain
 
 _MOST_STEPS = 4000  # of an event whose law is left out
@@ -250,9 +251,9 @@ class ClassAnswers:
         if self.bouts:
             return tuple(found[1:])
         if sheets.times.sum() >= _SOME_RECORDINGS:
-            found.append(fitting.differing(sheets, found[0]))
+            found.append(differing(sheets, found[0]))
             if found[-1].log_evidence > found[0].log_evidence + EXCLUDED:
-                found.append(fitting.differing(sheets, found[0], short_gaps=True))
+                found.append(differing(sheets, found[0], short_gaps=True))
         return tuple(one for one, is_kept in zip(found, kept_of(found)) if is_kept or not one.family.differs)
 
     def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:

@@ -5,7 +5,9 @@ Made by :meth:`.class_answers.ClassAnswers.posterior`.
 **What is reported** is an envelope. Gaps of one kind (events that come independently) and of two kinds (bouts) are
 always both tried, each as likely beforehand. An interval reaches from the least lower to the greatest upper end of the
 95 % intervals under 1, 3 and 8 stages of short gaps, and under gaps of one kind unless the evidence excludes it: a
-logarithm of the Bayes factor above EXCLUDED. The value is the median of the averaged posterior. What it says of the
+logarithm of the Bayes factor above EXCLUDED; so with rates that differ between recordings, which are tried too
+(:mod:`.rates`). Where gaps of one kind are likelier and the number of stages hardly matters, these are one, averaged.
+The value is the median of the averaged posterior. What it says of the
 number of events is *identified* if its medians, over the stages and with short gaps expected half or twice as long,
 differ by no more than STABLE times, and the ends of the interval by no more than twice.
 """
@@ -237,7 +239,7 @@ class ClassPosterior:
             if self.families:
                 weights = np.repeat(shares_of(self.families), drawn.shape[1])
                 values[-1] = float(_quantiles(drawn.ravel(), weights, [0.5])[0])
-            ends.append(envelope(drawn[self.kept], values[-1]))
+            ends.append(envelope(self._told(drawn), values[-1]))
         return {
             "label": self.label,
             "n_recordings": len(every),
@@ -246,6 +248,16 @@ class ClassPosterior:
             "painted_seconds": sum(duration(one.painted) for one in every),
             "log_likelihood": self.log_likelihood,
         }
+
+    def _told(self, drawn: Array) -> Array:
+        """What was drawn under the families that intervals hold for."""
+        stages = np.array([each.family.stages > 0 for each in self.families] or [False])
+        if not (self.kept & stages).any() or (self.bayes_factor or 0.0) >= 0 or self.stability > STABLE:
+            return np.asarray(drawn[self.kept])
+        many = drawn.shape[1]
+        weights = np.repeat(shares_of(self.families)[stages], many)
+        averaged = _quantiles(drawn[stages].ravel(), weights, (np.arange(many) + 0.5) / many)
+        return np.vstack((drawn[self.kept & ~stages], averaged))
 
     @property
     def estimates(self) -> list[dict[str, Any]]:

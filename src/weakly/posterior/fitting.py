@@ -21,7 +21,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,17 +45,12 @@ SLIP, WORTH = 0.02, 50.0
 _MOST_SLIPS = 0.4  # that are taken
 _H = 1e-4
 _FAR = 8.0  # no search beyond e^8 times the start
-_BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
+BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
 _FREE, _WIDER = 5, 1.2  # of the law that nodes are drawn from: degrees of freedom, and how much wider than the mode's
 _ROUNDS, _ENOUGH = 4, 0.3  # of nodes, and their effective share that is enough
 _BRIEF = 4.0  # how much shorter than usual are the short events that a search begins at
 _SAME, _FAINT = 0.25, 10.0  # modes are one if closer, in spreads; and left out if this much less likely (logarithm)
-#: Of rates that differ: gaps of the processes (logarithm, from the typical one), and the grid of the mean and of the
-#: coefficient of variation (logarithm), expected around .6; and short gaps (in mean lengths), and their shares.
-_AWAY, _MEANS, _VARIATIONS = np.linspace(-2.4, 3.36, 13), np.linspace(-2.0, 2.0, 41), np.log(np.geomspace(0.25, 2.0, 9))
-_VARIES = math.log(0.6), 0.6
-_SHORTS, _SHARES = (0.25, 1.0), (0.15, 0.4, 0.65)
-_NONE_LEFT = 1e-4  # of the weight: nothing is drawn around such a mode
+NONE_LEFT = 1e-4  # of the weight: nothing is drawn around such a mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,12 +217,12 @@ class Family:
         if self.stages:
             far, share = float(np.logaddexp(theta[0], theta[1] + math.log(_APART))), theta[2]
             value += theta[0] - far - float(np.logaddexp(0.0, share) + np.logaddexp(0.0, -share))
-            value += _normal(theta[1], math.log(short * self.mean_length(theta)), _SPREADS["short"])
+            value += normal(theta[1], math.log(short * self.mean_length(theta)), _SPREADS["short"])
             gap = far
-        value += _normal(gap, math.log(4 * self.middle), _SPREADS["gap"])
+        value += normal(gap, math.log(4 * self.middle), _SPREADS["gap"])
         if self.lengths is None:
-            value += _normal(theta[-2], math.log(self.middle), _SPREADS["mean"])
-            value += _normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
+            value += normal(theta[-2], math.log(self.middle), _SPREADS["mean"])
+            value += normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
         return float(value)
 
     def starts(self, plain: Array | None = None) -> Array:
@@ -245,7 +239,7 @@ class Family:
 
     def bounds(self, begin: Array) -> list[tuple[float, float]]:
         """Within which the search stays."""
-        least = math.log(_BUSY * self.step)
+        least = math.log(BUSY * self.step)
         limits = {
             "gap": (max(begin[0] - _FAR, least), begin[0] + _FAR),
             "short": (least, math.log(_SHORT * self.mean_length(begin)) + 4 * _SPREADS["short"]),
@@ -256,78 +250,8 @@ class Family:
         return [limits[name] for name in self.names]
 
 
-@dataclass(frozen=True)
-class Differing(Family):
-    """Rates that follow a gamma law from recording to recording: the logarithm of the mean gap at the mean rate, that
-    of the law's coefficient of variation, and which of the ``kinds`` short gaps are of. Each recording follows one of a
-    few processes, whose (long) gaps are spread around a typical one; the parameters say how likely each is."""
-
-    around: float = 0.0
-    kinds: tuple[Bouts | None, ...] = (None,)
-    differs = True
-
-    @property
-    def bunches(self) -> bool:
-        """Whether some gaps are short."""
-        return self.kinds[0] is not None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parameters."""
-        return ("gap", "variation", "kind")
-
-    @cached_property
-    def members(self) -> tuple[tuple[Renewal, ...], ...]:
-        """The processes of each kind, the most frequent events first."""
-        gaps = np.maximum(np.exp(self.around + _AWAY), _BUSY * self.step).tolist()
-        how: Any = {"step": self.step, "longest": self.longest}
-        law: Any = self.lengths
-        return tuple(tuple(Renewal.from_gaps(law, gap=gap, bouts=kind, **how) for gap in gaps) for kind in self.kinds)
-
-    def weights(self, thetas: Array, kind: int) -> Array:
-        """How likely each process of a kind is at some parameters, (parameters, processes)."""
-        from scipy.special import gammainc
-
-        rates, shape = np.array([one.event_rate for one in self.members[kind]]), np.exp(-2 * thetas[:, 1:2])
-        means = 1 / (np.exp(thetas[:, :1]) + self.mean_length(thetas[0]))
-        upto = gammainc(shape, shape * np.sqrt(rates[1:] * rates[:-1]) / means)
-        return np.asarray(-np.diff(upto, axis=1, prepend=1.0, append=0.0))
-
-    def renewal(self, theta: Array) -> Uncertain:  # type: ignore[override]
-        """The processes that recordings follow at these parameters."""
-        kind = int(theta[2])
-        return Uncertain(self.members[kind], self.weights(theta[None], kind)[0], np.zeros(len(_AWAY), np.int64))
-
-
-def differing(sheets: Sheets, plain: FittedFamily, *, short_gaps: bool = False) -> FittedFamily:
-    """Rates that differ between recordings, at the likeliest law of lengths, with gaps of one kind, or with some short
-    ones as well: on a grid, as the chance of the answers of a recording is a mixture of those under the few processes.
-    What is uncertain of the law has its part in the evidence, as in that of one rate for all."""
-    from scipy.special import logsumexp
-
-    one, theta, law = plain.family, plain.theta, plain.renewal.lengths
-    kinds = [Bouts(share, short * law.mean) for short in _SHORTS for share in _SHARES] if short_gaps else [None]
-    family = Differing(one.step, one.longest, law, one.middle, around=float(theta[0]), kinds=tuple(kinds))
-    grid = np.stack(np.meshgrid(theta[0] + _MEANS, _VARIATIONS, indexing="ij"), axis=2).reshape(-1, 2)
-    prior = np.array([Family.log_prior(family, each) + _normal(each[1], *_VARIES) for each in grid])
-    values, thetas = [], []
-    for kind, members in enumerate(family.members):
-        logs = np.stack([sheets.logs(member) for member in members], axis=1)
-        top = logs.max(axis=1, keepdims=True)
-        values.append(prior + sheets.times @ (top + np.log(np.exp(logs - top) @ family.weights(grid, kind).T)))
-        thetas.append(np.column_stack((grid, np.full(len(grid), float(kind)))))
-    value, nodes = np.concatenate(values) - math.log(len(kinds)), np.concatenate(thetas)
-    weights = np.exp(value - value.max())
-    evidence = logsumexp(value) + math.log((_MEANS[1] - _MEANS[0]) * (_VARIATIONS[1] - _VARIATIONS[0]))
-    evidence += plain.log_evidence - plain.score + one.log_prior(theta) - Family.log_prior(family, theta)
-    precision = np.linalg.inv(np.atleast_2d(np.cov(plain.nodes.T, aweights=plain.weights)))[0, 0]
-    evidence -= 0.5 * math.log(2 * math.pi / float(precision))
-    kept, best = weights > _NONE_LEFT * weights.sum(), nodes[weights.argmax()]
-    weights = weights[kept] / weights[kept].sum()
-    return FittedFamily(family, best, -math.inf, nodes[kept], weights, float(evidence), best[None])
-
-
-def _normal(x: float, middle: float, spread: float) -> float:
+def normal(x: float, middle: float, spread: float) -> float:
+    """The logarithm of the density of a normal law."""
     return -0.5 * ((x - middle) / spread) ** 2 - math.log(spread * math.sqrt(2 * math.pi))
 
 
@@ -472,7 +396,7 @@ def _around(thetas: Array, weights: Array, fitted: FittedFamily) -> list[tuple[A
     spreads = np.array([_SPREADS[name] for name in fitted.family.names])
     away = (((thetas[:, None] - fitted.modes) / spreads) ** 2).sum(axis=2)
     sums = [weights * (away.argmin(axis=1) == k) for k in range(len(fitted.modes))]
-    return [_moments(thetas, each / each.sum()) for each in sums if each.sum() > _NONE_LEFT]
+    return [_moments(thetas, each / each.sum()) for each in sums if each.sum() > NONE_LEFT]
 
 
 def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
@@ -485,7 +409,7 @@ def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
 def _score(sheets: Sheets, family: Family, theta: Array) -> float:
     """Log-likelihood and prior at a node."""
     low, high = np.transpose(family.bounds(theta))
-    if not (math.log(_BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())):
+    if not (math.log(BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())):
         return -math.inf
     return sheets.log_likelihood(family.renewal(theta)) + family.log_prior(theta)
 
