@@ -575,6 +575,21 @@ def test_command(tmp_path, world):
     assert isinstance(wrong.exception, InvalidInput)
 
 
+def test_many_recordings_with_the_same_answers_share_timelines():
+    """Their totals have the mean and the spread of sums of independent recordings, however many there are."""
+    one = pd.DataFrame({"recording": "r", "onset": np.arange(0, 30, 3.0), "offset": np.arange(3, 33, 3.0),
+                        "label": "owl", "present": [0, 0, 1, 1, 0, 0, 0, 1, 0, 0]})  # fmt: skip
+    how = {"event_length": LAW, "event_rate": 0.1, "presence_criterion": 0.5, "step": 0.25, "rng": 0, "draws": 400}
+    alone = wk.infer(one, **how)
+    many = wk.infer(pd.concat([one.assign(recording=f"r{k}") for k in range(1100)]), **how)
+    assert many.overall["n_events"][0] == pytest.approx(1100 * alone.overall["n_events"][0])
+    assert many.summary["n_events_ci"].nunique() <= 2  # a thousand at a time
+    for word in ("n_events", "event_seconds"):
+        (few,), (most,) = alone.parts["owl"].totals[word], many.parts["owl"].totals[word]
+        assert most.mean() == pytest.approx(1100 * alone.overall[word][0], abs=4 * most.std() / 20)
+        assert most.std() == pytest.approx(few.std() * math.sqrt(1100), rel=0.2)
+
+
 def test_recordings_that_differ_in_their_rate():
     """Most recordings are silent and some are busy: one rate for all would find half of the time or less."""
     rng = np.random.default_rng(21)
