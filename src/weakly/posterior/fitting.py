@@ -160,7 +160,7 @@ class Lognormal:
 
         return math.exp(self._scale + self.shape * float(ndtri(q)))
 
-    def partial_moments(self, x: Array) -> tuple[Array, Array, Array]:
+    def partialmoments(self, x: Array) -> tuple[Array, Array, Array]:
         """Share, and first and second moment, of the lengths up to x."""
         from scipy.special import ndtr
 
@@ -392,14 +392,14 @@ def explore(
 def _around(thetas: Array, weights: Array, fitted: FittedFamily) -> list[tuple[Array, Array]]:
     """Mean and covariance of the nodes nearest to each mode."""
     if len(fitted.modes) == 1:
-        return [_moments(thetas, weights)]
+        return [moments(thetas, weights)]
     spreads = np.array([_SPREADS[name] for name in fitted.family.names])
     away = (((thetas[:, None] - fitted.modes) / spreads) ** 2).sum(axis=2)
     sums = [weights * (away.argmin(axis=1) == k) for k in range(len(fitted.modes))]
-    return [_moments(thetas, each / each.sum()) for each in sums if each.sum() > NONE_LEFT]
+    return [moments(thetas, each / each.sum()) for each in sums if each.sum() > NONE_LEFT]
 
 
-def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
+def moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
     """Mean and covariance."""
     centre = weights @ thetas
     away = thetas - centre

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .fitting import BUSY, NONE_LEFT, Family, FittedFamily, Sheets, normal
+from .fitting import BUSY, NONE_LEFT, Family, FittedFamily, Sheets, moments, normal
 from .renewal import Array, Bouts, Renewal, Uncertain
 
 #: Gaps of the processes (logarithm, from the typical one), and the grid of the mean gap and of the coefficient of
@@ -88,7 +88,7 @@ def differing(sheets: Sheets, plain: FittedFamily, *, short_gaps: bool = False) 
     weights = np.exp(value - value.max())
     evidence = logsumexp(value) + math.log((_MEANS[1] - _MEANS[0]) * (_VARIATIONS[1] - _VARIATIONS[0]))
     evidence += plain.log_evidence - plain.score + one.log_prior(theta) - Family.log_prior(family, theta)
-    precision = np.linalg.inv(np.atleast_2d(np.cov(plain.nodes.T, aweights=plain.weights)))[0, 0]
+    precision = np.linalg.inv(moments(plain.nodes, plain.weights)[1])[0, 0]
     evidence -= 0.5 * math.log(2 * math.pi / float(precision))
     kept, best = weights > NONE_LEFT * weights.sum(), nodes[weights.argmax()]
     weights = weights[kept] / weights[kept].sum()
