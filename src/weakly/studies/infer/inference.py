@@ -207,11 +207,13 @@ class Inference(Result):
             factor = part.bayes_factor
             if factor is not None and factor > EXCLUDED:
                 said.append(f"{label}: events come in bouts (log Bayes factor {factor:.1f} against independent events)")
-            elif factor is not None:
+            elif factor is not None and part.kept[0]:
                 (low, high), (few, many) = part.family_interval("n_events", 0), self._totals[label]["n_events_ci"]
                 if high - low < 0.8 * (many - few):
                     many = f"{_count(low)} to {_count(high)} events in all"
                     said.append(f"{label}: there would be {many} if events came independently")
+            if (differ := part.rates_differ) is not None and differ > EXCLUDED:
+                said.append(f"{label}: recordings differ in their rate of events (log Bayes factor {differ:.1f})")
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
