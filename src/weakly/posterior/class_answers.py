@@ -312,12 +312,12 @@ class ClassAnswers:
                 posteriors.append(RecordingPosterior(*asked, *made, frames=p.frames))
         if not all(told):
             for f, each in enumerate(nodes):
-                parts = np.array([part for _, _, part in each])
-                which = np.repeat(np.arange(len(each)), split(draws, parts))
+                weights = np.array([part for _, _, part in each])
+                which = np.repeat(np.arange(len(each)), split(draws, weights))
                 for total, more in zip(sums[1, :, f], sums[0, :, f]):
                     counts = np.maximum(np.bincount(which, minlength=len(each)), 1)
                     means = np.bincount(which, total, len(each)) / counts
-                    more *= (means / means[int(parts.argmax())])[which]
+                    more *= (means / means[int(weights.argmax())])[which]
         totals = dict(zip(WORDS, np.maximum(sums.sum(axis=0), 0.0)))
         return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), totals
 

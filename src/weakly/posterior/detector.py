@@ -190,7 +190,8 @@ def explained(
 ) -> Calibration:  # fmt: skip
     """The same with what scores that are calibrated already say of the answers: log P(answers | scores)."""
     steps = [(one.grid.step, one.grid.n) for one in ready]
-    every = [[calibration.evidence(each, *step) for each, step in zip(frames, steps)], [None] * len(frames)]
+    known = [calibration.evidence(each, *step) for each, step in zip(frames, steps)]
+    every: tuple[list[Any], ...] = known, [None] * len(frames)
     jobs = [[(*pair, renewal, s) for *pair, s in zip(ready, blanks, evidence)] for evidence in every]
     given, bare = (float(np.sum(list(in_order(_log_ratio, each, executor=executor)))) for each in jobs)
     return replace(calibration, log_likelihood=given, uncalibrated=bare)
