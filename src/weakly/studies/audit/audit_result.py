@@ -413,7 +413,7 @@ _HEADS = {
     **{"metric": "score", "perfect": "perfect model", "mimic": "model that repeats the labels"},
     **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
     **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
-    **{"median_length": "median length (s)", "length_share": "of a recording", "coverage": "share of time"},
+    **{"median_length": "median length (s)", "length_share": "share of a recording", "coverage": "share of time"},
     **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "absent on an event", "aic": "AIC"},
 }
 _TWO_MODELS = (

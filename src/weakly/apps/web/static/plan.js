@@ -136,7 +136,7 @@ async function drawCurve(node, result, cursor) {
   const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
   const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
-  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top center", points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top right", points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
   await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length), node.clientWidth < 480 ? 2.5 : 1.5).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
