@@ -18,7 +18,9 @@ import pandas as pd
 import weakly as wk
 from weakly.apps.label.launch import open_campaign
 from weakly.io.soundscape import soundscape
+from weakly.studies.queries.query_set import REPEAT
 
+EARLY = (10, 20, 40)  # answers after which the page is asked as well
 FIXED = {"segment_length": 1.0, "live": {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1")}}
 
 
@@ -26,6 +28,33 @@ def inside(spans, minutes):
     """Whether each moment is in one of the spans."""
     at = np.arange(0, 60 * minutes, 0.005)
     return ((at[:, None] >= spans[:, 0]) & (at[:, None] < spans[:, 1])).any(axis=1)
+
+
+def shares(events, marks):
+    """The share of each event that one of the marks holds at most."""
+    shared = np.minimum(events[:, 1:], marks[:, 1]) - np.maximum(events[:, :1], marks[:, 0])
+    return np.maximum(shared, 0).max(axis=1, initial=0.0) / (events[:, 1] - events[:, 0])
+
+
+def spans(made, events):
+    """The likely events by recording."""
+    likely = made.live.known(made.session)[0].to_frame()
+    return {name: likely.loc[likely["recording"] == name, ["onset", "offset"]].to_numpy(float) for name in events}
+
+
+def stated(made, events, met, criterion):
+    """What the page states now, and the true share of events found: by answers (``met``), or (None) by likely ones."""
+    labels = made.live.labels(made.session)
+    if met is None:
+        marks = spans(made, events)
+        met = {name: shares(mine, marks[name]) >= criterion for name, mine in events.items()}
+    true = np.concatenate(list(met.values())).mean()
+    ends = [labels.get(f"event_recall_{end}") for end in ("low", "high")]
+    return {
+        "told": labels["lapse_rate"] is not None, "wrong_time": labels["wrong_time"], "n_events": labels["n_events"],
+        "found": labels["event_recall"], "true_found": true,
+        "covers_found": np.nan if None in ends else ends[0] - 1e-9 <= true <= ends[1] + 1e-9,
+    }  # fmt: skip
 
 
 def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
@@ -42,29 +71,30 @@ def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
     how = FIXED if method == "fixed" else {"shortest": 0.1}
     places = [folder / name for name in events]
     made = open_campaign(places, out=folder / "c", label="owl", method=method, repeats=repeats, **how)
-    answers, found = 0, {name: np.zeros(len(mine), dtype=bool) for name, mine in events.items()}
+    answers, told, met = 0, {}, {name: np.zeros(len(mine), dtype=bool) for name, mine in events.items()}
     while items := made.session.ask("annotator"):
         item = items[0]
         mine = events[item.recording]
-        shared = np.minimum(mine[:, 1], item.offset) - np.maximum(mine[:, 0], item.onset)
-        met = shared >= criterion * (mine[:, 1] - mine[:, 0])
-        present = rng.random() >= max(misses, 0.02) if met.any() else rng.random() < 0.02
+        is_met = shares(mine, np.array([[item.onset, item.offset]])) >= criterion
+        present = rng.random() >= max(misses, 0.02) if is_met.any() else rng.random() < 0.02
         if present and not item.calibration:
-            found[item.recording] |= met
+            met[item.recording] |= is_met
         made.session.tell("annotator", query=item.query, present=float(present), id=f"answer-{answers}", seconds=1.0)
         answers += 1
-    labels, likely = made.live.labels(made.session), made.live.known(made.session)[0].to_frame()
-    marks = {name: likely.loc[likely["recording"] == name, ["onset", "offset"]].to_numpy(float) for name in events}
+        if answers in EARLY:
+            more = stated(made, events, met if method == "fixed" else None, criterion)
+            told |= {f"{word} at {answers}": more[word] for word in ("told", "found", "true_found", "covers_found")}
+    marks = spans(made, events)
     heard = made.live.criterion(made.session)
     wrong = [0.005 * (inside(events[name], minutes) != inside(marks[name], minutes)).sum() for name in events]
     return {
-        "answers": answers, "told": labels["lapse_rate"] is not None, "wrong_time": labels["wrong_time"],
-        "true_wrong_time": np.mean(wrong), "n_events": labels["n_events"],
-        "true_n_events": sum(map(len, events.values())), "found": labels["event_recall"],
-        "true_found": np.concatenate(list(found.values())).mean(),
+        "answers": answers, "true_wrong_time": np.mean(wrong), "true_n_events": sum(map(len, events.values())),
+        **stated(made, events, met if method == "fixed" else None, criterion), **told,
+        "repeats": sum(item.method.startswith(REPEAT) for item in made.session.items.values()),
         **({} if heard is None else {
             "covers": heard["presence_criterion_low"] <= criterion <= heard["presence_criterion_high"],
-            "width": heard["presence_criterion_high"] - heard["presence_criterion_low"],
+            "width": heard["presence_criterion_high"] - heard["presence_criterion_low"], "lapses": heard["lapse_rate"],
+            "covers_lapses": heard["lapse_rate_low"] <= max(misses, 0.02) <= heard["lapse_rate_high"],
         }),
     }  # fmt: skip
 

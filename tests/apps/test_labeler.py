@@ -308,6 +308,8 @@ class TestSession:
                 shared = np.minimum(events["offset"], item["offset"]) - np.maximum(events["onset"], item["onset"])
                 said = int((shared >= 0.5 * (events["offset"] - events["onset"])).any())
                 assert tell(page, item["query"], said, id=item["query"]).json()["kept"]
+                if method == "information" and len(left) - begun == 2:
+                    early = page.get("/api/1/live").json()["labels"]["event_recall"]
                 if len(left) - begun in (4, 13):  # taken back, the same one comes again; after a restart too
                     again = page.post("/api/1/undo", json={"id": f"undo-{len(left):04d}"}).json()
                     assert again["items"][0]["query"] == item["query"]
@@ -335,8 +337,12 @@ class TestSession:
         assert wrong["information"] < 2 * 0.3
         assert abs(found["n_events"] - len(events)) < 0.5
         assert found["event_seconds"] == pytest.approx(lengths.sum(), rel=0.25)
+        assert found["event_recall_low"] <= found["event_recall"] <= found["event_recall_high"] == 1
         assert found["event_recall"] > 0.9
+        assert found["lapse_rate_low"] < 0.02 < found["lapse_rate"] < 0.1  # without repeats
         assert found["answers_left"] == 0
+        assert "of them found, as you miss" in " ".join(state["sentences"])
+        assert early < 0.5  # all of a recording that holds events is not an event that was found
         heard = state["criterion"]
         assert heard["presence_criterion_low"] <= 0.5 <= heard["presence_criterion_high"]
         assert heard["presence_criterion_high"] - heard["presence_criterion_low"] < 0.3
@@ -1051,6 +1057,23 @@ class TestMeasure:
         card = self.answered(made, lambda k, item: item.event_fraction >= 0.5, seconds=0.15)
         assert re.fullmatch(r"no card: 50 of 50 answers came before their sound could be heard", card)
 
+    def test_traces_are_viewed_at_once(self, tmp_path):
+        """Events of 5 s in pages of 10: whoever answers after a second has seen all of the page, and is not early."""
+        np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((20_000, 2)), axis=0))
+        onset = 15.0 + 40.0 * np.arange(5)
+        known = pd.DataFrame({"recording": "eeg.npy", "onset": onset, "offset": onset + 5.0, "label": "s"})
+        events = wk.Events.from_frame(known, recording_length=200.0)
+        made = open_measurement([tmp_path / "eeg.npy"], out=tmp_path / "m", label="s", events=events, n_items=30,
+                                sample_rate=100.0)  # fmt: skip
+        item = web(made).get("/api/1/ask").json()["items"][0]
+        assert item["kind"] == "traces"
+        assert web(made).get(f"/api/1/picture/{item['query']}").text.count("<path") == 2
+        card = self.answered(made, lambda k, item: item.event_fraction >= 0.5, seconds=1.0)
+        assert "of it is viewed" in str(card)
+        assert "as likely as without looking" in str(card)
+        assert "hear" not in str(card)
+        assert card.n_early == 0
+
     def test_a_fifth_are_catch_trials_and_some_are_repeated(self, tmp_path):
         made = open_measurement([], out=tmp_path / "m")
         card = self.answered(made, lambda k, item: item.event_fraction >= 0.5)
@@ -1105,6 +1128,27 @@ class TestMeasure:
         assert str(people).startswith("people like ana, ben, cem notice an event once")
         assert float(people.as_annotator().presence_criterion.std()) == pytest.approx(people.spread)
         assert people.spread > cards["card-ana.json"].spread
+
+    def test_people_at_large_by_seconds_or_by_no_law_of_all(self, tmp_path):
+        def card(seconds, **laws):
+            of = {"seconds": {"probability": 0.9, "presence_criterion": None, "seconds": [seconds, 0.1, 0.9]}, **laws}
+            rest = {word: 0.02 for word in AnnotatorProfile.__dataclass_fields__ if "_rate" in word or "spread" in word}
+            return AnnotatorProfile("ana", "owl", 50, None, None, None, **rest, seconds_per_query=1.0, law="seconds",
+                                    laws=of, seconds=seconds, seconds_low=0.1, seconds_high=0.9)  # fmt: skip
+
+        cards = [card(0.25), card(0.4), card(0.5)]
+        people = AnnotatorProfile.at_large(cards)
+        logs = np.log([0.25, 0.4, 0.5])
+        away = 4.3027 * logs.std(ddof=1) * np.sqrt(4 / 3)  # Student's t with two degrees of freedom
+        assert people.law == "seconds"
+        assert people.seconds_low == pytest.approx(np.exp(logs.mean() - away), rel=1e-3)
+        assert people.seconds_high == pytest.approx(np.exp(logs.mean() + away), rel=1e-3)
+        assert people.presence_criterion is None
+        assert people.as_annotator() == wk.PresenceRule.seconds(people.seconds)
+        assert "notice an event once 0.38 s (0.06 to 2.14 s) of it is heard" in str(people)
+        share = {"probability": 1.0, "presence_criterion": [0.5, 0.4, 0.6], "seconds": None}
+        other = dataclasses.replace(cards[0], law="share", laws={"share": share}, presence_criterion=0.5, seconds=None)
+        assert AnnotatorProfile.at_large([*cards, other]) is None
 
     def test_the_page_of_a_measurement(self, tmp_path):
         made = open_measurement([], out=tmp_path / "m", n_items=12)
@@ -1881,9 +1925,10 @@ class TestSlips:
         text = " ".join(sentences(None, state, "ana"))
         assert "98 % of them found, if you missed none" in text
         assert "--repeats 0.1" in text
-        known = {**told, "lapse_rate": 0.3, "event_recall": 0.7, "event_recall_low": 0.6, "event_recall_high": 0.8}
+        known = {**told, "lapse_rate": 0.3, "event_recall": 0.7, "event_recall_low": 0.6, "event_recall_high": 0.8,
+                 "lapse_rate_low": 0.2, "lapse_rate_high": 0.4}  # fmt: skip
         text = " ".join(sentences(None, {**state, "labels": known}, "ana"))
-        assert "70 % (60 % to 80 %) of them found, as you miss 30 %" in text
+        assert "70 % (60 % to 80 %) of them found, as you miss 30 % (20 % to 40 %)" in text
         assert "if you missed none" not in text
 
 

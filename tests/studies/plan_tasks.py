@@ -22,7 +22,7 @@ from weakly.studies.plan.decision import SENSES, PilotVariation
 #: What the answer says of the recommended way: wrong time, events found, accuracy near events, queries, listening.
 NUMBERS = (
     r": (\d\S*(?: s| hours?)) of wrong time.*?, (all|\S+ % of) events found, (\S+ %) accuracy near events; "
-    r"(\S+) clips? to play, (.*?) of listening"
+    r"(\S+) clips? to play, (.*?) to review"
 )
 SHARES = ("overlap_accuracy", "event_recall", "precision", "recall", "recording_accuracy")
 
@@ -506,7 +506,7 @@ def false_sentences(made, kw):
     false("first row", made.rows[0] != row)
     for each in made.rows:
         for word, times in (("twice", 2), ("four times", 4)):
-            false("heard", f"hears everything {word}" in each.note and abs(each.heard - times) > 0.5)
+            false("heard", f"reviews everything {word}" in each.note and abs(each.heard - times) > 0.5)
     chosen = made.assumptions[0]
     false("how it was chosen", bool(wanted) and made.reachable and "target" not in chosen)
     if made.classes and "lengths of their own would save less than 5 %" in said:

@@ -121,7 +121,7 @@ class TestDecision:
         many = min(made.rows[1:], key=lambda each: each.wrong_time)
         assert many.heard > 5 >= made.recommended.heard
         assert many.wrong_time < 0.9 * made.wrong_time
-        assert "hears everything" in many.note
+        assert "reviews everything" in many.note
 
     def test_what_nobody_bears_strikes_nothing_out(self):
         """Half the wrong time that can be had was refused, because a way that nobody takes is better still."""

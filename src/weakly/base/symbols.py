@@ -77,7 +77,7 @@ SYMBOLS = {
         Symbol("recording_length", "T", "s", "(0, inf)", (1, 86400), "length of a recording", "recording length"),
         Symbol("n_events", "M", "", "[0, inf)", (0, 1000), "events per recording", "events per recording"),
         Symbol("n_queries", "B", "", "[0, inf)", (1, 1e6), "segments that an annotator answers", "clips to play"),
-        Symbol("query_cost_share", "r", "", "[0, 1]", (0, 1), "cost of one query, if one second heard costs 1 - r"),
+        Symbol("query_cost_share", "r", "", "[0, 1]", (0, 1), "cost of one query, if one second reviewed costs 1 - r"),
         Symbol("flip_rate", r"\rho", "", "[0, 1]", (0, 0.3), "chance that a label is flipped"),
         Symbol("guess_rate", "g_0", "", "[0, 1]", (0, 0.3), "chance of a present where the rule says absent"),
         Symbol("lapse_rate", r"\ell", "", "[0, 1]", (0, 0.3), "chance of an absent where the rule says present"),
@@ -92,7 +92,7 @@ SYMBOLS = {
                "share of events noticed in at least one segment", "events found"),
         Symbol("wrong_time", r"\epsilon", "s", "[0, inf)", (0, 100),
                "seconds with the wrong label", "wrong time per recording"),
-        Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears", "listening"),
+        Symbol("listened", "L", "s", "[0, inf)", (0, 1e6), "seconds that an annotator hears or views", "reviewed time"),
         Symbol("cost", "C", "", "[0, inf)", (0, 1e6), "cost of labeling", "cost"),
     )
 }  # fmt: skip
@@ -101,8 +101,8 @@ SYMBOLS = {
 def plain_name(word: str) -> str:
     """A word of results as people say it; code names stay in JSON, Python and CSV.
 
-    >>> plain_name("overlap_accuracy"), plain_name("event_recall_common"), plain_name("name")
-    ('accuracy near events', 'events found, common', 'name')
+    >>> plain_name("overlap_accuracy"), plain_name("best_event_recall"), plain_name("name")
+    ('accuracy near events', 'best events found', 'name')
     """
     if word == "label":
         return "class"
@@ -111,8 +111,8 @@ def plain_name(word: str) -> str:
     known = next((name for name in SYMBOLS if word.startswith(f"{name}_")), None)
     if known is not None:
         return f"{plain_name(known)}, {word[len(known) + 1 :].replace('_', ' ')}"
-    after = next((name for name in SYMBOLS if word.endswith(f"_{name}") and SYMBOLS[name].plain), None)
-    if after is not None:
+    after = max((name for name in SYMBOLS if word.endswith(f"_{name}") and SYMBOLS[name].plain), key=len, default="")
+    if after:
         return f"{word[: -len(after) - 1].replace('_', ' ')} {plain_name(after)}"
     return word.replace("_", " ")
 

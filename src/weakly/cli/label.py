@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ..base.errors import InvalidInput
+from ..base.errors import InvalidInput, optional
 from .common import command, option, say, wrote
 from .queries import is_given, matching
 
@@ -102,7 +102,7 @@ def label(
         "Mark where events begin and end, page by page (--segment-length, else 30 s).", False, "--mark"
     ),
     minutes: float = option("Say after so many minutes of work that you may stop: a pilot.", min=0.1),
-    together: bool = option("Ask about all classes of a segment at once: tick what you hear.", False, "--together"),
+    together: bool = option("Ask about all classes of a segment at once: tick what is there.", False, "--together"),
     in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
     measure: bool = option(
         "Measure how much of an event you need, and nothing else: five minutes.", False, "--measure"
@@ -131,8 +131,6 @@ def label(
     names: list[str] = option("A further name by which the server may be called.", [], "--allow-host", metavar="NAME"),
 ) -> None:
     """Parse, call, serve."""
-    from ..base.errors import optional
-
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
     from ..apps.label.access import Own
@@ -154,7 +152,8 @@ def label(
         "team": told.annotators is not None,
     }  # fmt: skip
     if measure:
-        made = open_measurement(given, label=name, segment_length=segment_length, n_items=items, **common)
+        made = open_measurement(given, label=name, segment_length=segment_length, n_items=items,
+                                sample_rate=sample_rate, **common)  # fmt: skip
     elif not given:
         raise InvalidInput("give recordings: audio files or folders, or a campaign's folder; or --measure")
     else:

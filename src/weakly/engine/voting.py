@@ -15,22 +15,20 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel, sort_together
 from ..model import detection
 from ..model.annotator import TIE, binomial
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.intervals import NEAR, Edge, EventArrays, Placement, first_start, votes_needed, window_counts
+from ..model.intervals import NEAR, Edge, EventArrays, Floats, Ints, Placement, first_start, votes_needed, window_counts
 from . import sweep
 from . import tally as col
 
-Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
 _NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
-def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Floats, Floats]:
     """The measures of every recording (R, columns, SCORES) and (R, EXPOSURE)."""
     assert how.hop is not None
     assert how.votes is not None
@@ -55,7 +53,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     return raw, base
 
 
-def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
+def _answers(who: AnswerModel, d: Floats, w: float, grid: Any) -> tuple[Floats, Any, Any]:
     """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
     present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
     if who.rule is not None or who.single is not None:
@@ -68,7 +66,7 @@ def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, An
 
 
 @lru_cache(maxsize=256)
-def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
+def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[Ints, Floats, Floats]:
     """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of who notices."""
     needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
     if (low, high) == (0.0, 1.0):  # each window that meets the criterion is present, and no other

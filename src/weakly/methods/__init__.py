@@ -4,17 +4,7 @@ A way is a :class:`Method`, one file each; :data:`METHODS` lists them by the nam
 an object of your own to :func:`weakly.queries` and :func:`weakly.plan`, or :func:`register` its class under its name.
 """
 
-from .base import (
-    AnswerHistory,
-    Labels,
-    Method,
-    Outcome,
-    Recording,
-    Session,
-    SimulatedAnnotator,
-    event_fractions,
-    run,
-)
+from .base import AnswerHistory, Labels, Method, Outcome, Recording, Session, SimulatedAnnotator, event_fractions, run
 from .bisection import Bisection
 from .by_hand import ByHand, Screening
 from .change_point import ChangePoint, change_score

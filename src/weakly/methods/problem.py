@@ -16,11 +16,11 @@ from ..engine.tally import EXPOSURE, SCORES, Tally
 from ..model.annotator import Annotator
 from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
-from ..model.intervals import EventArrays
+from ..model.intervals import EventArrays, Floats
 from ..model.lengths import Lengths
 from .base import Method, Outcome, Recording, SimulatedAnnotator, run
 from .fixed import Fixed, Placed
-from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings, tally
+from .model import B, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds
@@ -148,11 +148,7 @@ class MethodOutcome:
 
     def dominates(self, other: MethodOutcome) -> bool:
         """Whether it is at least as good in wrong time, events found and cost, and better in one of them."""
-        ahead = (
-            other.wrong_time - self.wrong_time,
-            self.event_recall - other.event_recall,
-            other.cost - self.cost,
-        )
+        ahead = (other.wrong_time - self.wrong_time, self.event_recall - other.event_recall, other.cost - self.cost)
         slack = 1e-9 * max(other.wrong_time, 1e-9), 1e-9, 1e-9 * max(other.cost, 1e-9)
         return all(a >= -s for a, s in zip(ahead, slack)) and any(a > s for a, s in zip(ahead, slack))
 
@@ -295,7 +291,7 @@ class LabelingProblem:
                 longer = f"{percent(float(beyond[k]))} of events are longer than {seconds(float(limits[k]))}"
                 notes.append(f"{longer}: no segment holds enough")
             if not row.is_practical:
-                notes.append(f"hears everything {row.heard:.0f} times: marking the events by hand is less work")
+                notes.append(f"reviews everything {row.heard:.0f} times: marking the events by hand is less work")
             notes += design.notes(row.heard)
             if row.event_recall < FOUND:
                 notes.append(f"misses {percent(1 - row.event_recall)} of events")

@@ -118,11 +118,6 @@ class Cost:
         """Whether it follows the hours of work, paid or not."""
         return self.currency == "h" or self.per_hour is not None
 
-    @property
-    def is_free(self) -> bool:
-        """Whether answers cost nothing although they take time."""
-        return self.per_query == 0 and self.seconds_per_answer > 0
-
     def _seconds(self, listened: Any, n_queries: Any, n_ticks: Any, reviewed: Any, n_marks: Any) -> tuple[Any, Any]:
         """Seconds of answering and of marking, of one person."""
         answering = listened / self.speed + self.seconds_per_answer * n_queries + self.seconds_per_tick * n_ticks
@@ -180,9 +175,9 @@ class Cost:
         """The model in words."""
         unit = f" {self.currency}"
         if self.query_cost_share is not None:
-            price = f"a second heard costs {self.per_second:g}, a query {self.per_query:g} (the paper's units)"
+            price = f"a second reviewed costs {self.per_second:g}, a query {self.per_query:g} (the paper's units)"
         elif not self.is_work:
-            price = f"a second heard costs {self.per_second:g}{unit}, a query {self.per_query:g}{unit}"
+            price = f"a second reviewed costs {self.per_second:g}{unit}, a query {self.per_query:g}{unit}"
         elif self.per_hour is None:
             price = f"hours of work ({self.work})"
         else:

@@ -21,6 +21,7 @@ import numpy as np
 from ..base.compiled import count_up_to, kernel, sort_together
 from .annotator import Annotator
 from .answer_model import AnswerModel, Floats
+from .criterion_law import law_integrals
 
 
 @kernel
@@ -394,7 +395,8 @@ def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floa
 
     f0, f1 = answered(g0), answered(g1)
     slope = np.divide(f1 - f0, g1 - g0, out=np.zeros_like(g0), where=g1 > g0)
-    met, area = annotator.voted_cdf(g), annotator.voted_area(g)
+    met, law, is_vote = annotator.voted_cdf(g), annotator.presence_criterion, annotator.votes is not None
+    area = annotator.panels.integrals(annotator.voted_cdf, g)[0] if is_vote else law_integrals(law, g)[0]
     parts = f1 * met[:, 1:] - f0 * met[:, :-1] - slope * np.diff(area, axis=1)
     total = np.where(g1 > g0, parts, 0.0).sum(axis=1) + met[:, 0] * f0[:, 0]
     return np.asarray(total, dtype=np.float64).reshape(shape)

@@ -16,8 +16,10 @@ from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...methods.information import Information, Stretch, asked_together
 from ...model.cost import Cost
 from ...model.events import Events
+from ...posterior.expected import scaled
+from ...posterior.law import SLIPS
 from ...posterior.particle_kernels import NAMES
-from ...posterior.particles import ParticlePosterior, scaled
+from ...posterior.particles import ParticlePosterior
 from ...posterior.renewal import ENDS, events_above
 from ...posterior.slips import Slips, slips_of
 from ...studies.queries.query_set import AGAIN, COLUMNS, REPEAT, query_id, rows_of
@@ -25,7 +27,6 @@ from .session import Item, LabelingSession
 
 APART = 5  # answers that lie at least between two of one segment
 PRESENT = 0.85  # of the segments that are repeated, those that were answered present: only they tell of lapses
-_HEARS = ("presence_criterion", "spread", "guess_rate", "lapse_rate")
 
 
 class FollowUp(Protocol):
@@ -183,7 +184,8 @@ class _StretchBelief:
     active: NDArray[np.float64]
     drawn: tuple[NDArray[np.float64], NDArray[np.float64]]  # onsets and offsets of the events of all particles
     wrong_time: float
-    found: float
+    found: NDArray[np.float64]  # events of every particle of which a likely one holds enough, and all of them
+    slips: NDArray[np.float64]  # of every particle: lapses, satisfied segments, guesses, other segments
     asked: AnswerHistory
     answers_left: float
 
@@ -228,7 +230,7 @@ class BeliefSummary:
         """Expected wrong time per recording, share of events found, events, their seconds, and answers left.
 
         Time of which nothing was asked yet counts with the share of event time, the rate and the answers per second
-        of the rest. An event is found if a present segment holds enough of it, averaged over the particles.
+        of the rest. An event is found if a likely one holds enough of it, averaged over the particles.
         """
         parts = list(self._look(session).values())
         if not parts:
@@ -240,13 +242,16 @@ class BeliefSummary:
         busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
         many = sum(one.n_events for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
+        each = sum(one.found for one in parts) * np.array([[1.0], [1 + rest / asked]])  # by particle
+        ends = np.quantile(np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0), (0.025, 0.975)).tolist()
+        found = float(each[0].mean()) / many if many > 0 else 1.0
         left = sum(one.answers_left for one in parts)
         left += (sum(len(one.asked) for one in parts) + left) * rest / asked
         answers, price = sum(len(one.asked) for one in parts), Cost()
         heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
-            "event_recall": sum(one.found for one in parts) / many if many > 0 else 1.0,
+            "event_recall": found, "event_recall_low": min(found, ends[0]), "event_recall_high": max(found, ends[1]),
             "answers_left": left, "shortest": self._method.shortest,
             "work_left": left * (heard / answers + price.seconds_per_answer),
             "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
@@ -257,7 +262,8 @@ class BeliefSummary:
         intervals.
 
         On the scale of the particles each stretch adds what its answers told beyond what was expected of it: precisions
-        add up, :math:`1/v = 1/v_0 + \\sum_i (1/v_i - 1/v_{0i})`.
+        add up, :math:`1/v = 1/v_0 + \\sum_i (1/v_i - 1/v_{0i})`. Guesses and lapses are counted, with the prior of
+        labels of unknown origin: that of the particles holds that who seldom guesses seldom lapses.
         """
         parts = list(self._look(session).values())
         if not parts:
@@ -267,7 +273,7 @@ class BeliefSummary:
             "n_items": sum(verdict([one.present for one in session.answers(item.query)]) in (0, 1) for item in sure)
         }
         expected = self._method.base_prior
-        for name in _HEARS:
+        for name in ("presence_criterion", "spread"):
             k = NAMES.index(name)
             precision, weighted = 1 / expected.covariance[k, k], expected.mean[k] / expected.covariance[k, k]
             for one in parts:
@@ -278,6 +284,11 @@ class BeliefSummary:
                     weighted += now * float(x.mean()) - then * before.mean[k]
             ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
             found |= {f"{name}{end}": float(scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
+        counts, rng = np.sum([one.slips for one in parts], axis=0), np.random.default_rng(0)
+        for name, (slips, many) in zip(("lapse_rate", "guess_rate"), (counts[:2], counts[2:])):
+            rates = rng.beta(1 + slips, 1 + SLIPS + many - slips)
+            found |= dict(zip((f"{name}_low", f"{name}_high"), np.quantile(rates, (0.025, 0.975)).tolist()))
+            found[name] = float(rates.mean())
         return found
 
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
@@ -312,9 +323,15 @@ def _stretch_belief(method: Information, recording: Recording, asked: AnswerHist
     starts, ends = known.heard
     middle = (starts + ends) / 2
     mine = (np.arange(starts.shape[1]) < known.count[:, None]) & (middle >= part.start) & (middle < part.end)
-    marks = known.segments[known.present == 1]
+    turns = np.flatnonzero(np.diff(np.concatenate(([False], active > 0.5, [False]))))
+    marks = edges[turns].reshape(-1, 2)
     shared = np.minimum(ends[..., None], marks[:, 1]) - np.maximum(starts[..., None], marks[:, 0])
-    found = float(((shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine).sum() / len(known.count))
+    is_found = (shared.max(axis=-1, initial=-1.0) >= known.enough - 1e-9) & mine
+    found = np.stack((is_found.sum(axis=1), mine.sum(axis=1))).astype(np.float64)
+    inside = (known.segments.mean(axis=1) >= part.start) & (known.segments.mean(axis=1) < part.end)
+    is_met, said = known.chances(known.segments[inside]) > 0.5, known.present[inside, None] == 1
+    slips = [(is_met & ~said).sum(axis=0), is_met.sum(axis=0), (~is_met & said).sum(axis=0), (~is_met).sum(axis=0)]
     left = 0.0 if method.is_content(now, part) else max(1.0, now["answers_left"])
     drawn = starts[mine], ends[mine]
-    return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, part.asked(asked), left)
+    return _StretchBelief(known, edges, active, drawn, now["wrong_time"], found, np.array(slips, dtype=np.float64),
+                          part.asked(asked), left)  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import atomic_write, private_files, to_json
+from ...base.results import private_files, to_json, write_file
 from ...base.symbols import positive
 from ...io.formats import write
 from ...io.signals import RECORDINGS, header
@@ -161,6 +161,7 @@ def open_measurement(
     events: Events | None = None,
     segment_length: float | None = None,
     n_items: int = N_ITEMS,
+    sample_rate: float | None = None,
 ) -> Labeling:
     """The experiment that measures the criterion of each person, on known events or on the bundled neutral set."""
     folder = Path(out)
@@ -168,7 +169,7 @@ def open_measurement(
     if given and events is None:
         raise InvalidInput("measuring on your own recordings needs their known events: give --events FILE")
     if given:
-        found, _ = recordings_of(given)
+        found, _ = recordings_of(given, sample_rate=sample_rate)
         mine = label if label in set(events.to_frame()["label"]) else None  # type: ignore[union-attr]
         found = with_events(found, events, mine)  # type: ignore[arg-type]
         found = {name: one for name, one in found.items() if one.events is not None}
@@ -178,7 +179,7 @@ def open_measurement(
     length = usual_length(found) if segment_length is None else segment_length
     parameters = {"label": [label], "segment_length": length, "n_items": n_items}
     table = pd.DataFrame(columns=list(COLUMNS))
-    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL)})
+    first = Queries(table, found, "measure", {**parameters, **dict.fromkeys(_SIGNAL), "sample_rate": sample_rate})
     campaign = Campaign.start(folder, first, tool={"to": "label"}, database=database)
     with campaign.store.or_nothing():
         access = _access(Own(folder), campaign, given, annotators, team)
@@ -187,6 +188,7 @@ def open_measurement(
         made = Labeling(
             session, found, media.Folders(given), access, label, QualityMonitor(found),
             export=lambda: _write_cards(made, folder), measuring=n_items, listen_for=label if recordings else NEUTRAL,
+            sample_rate=sample_rate,
         )  # fmt: skip
         if not recordings:
             new = [one.path for one in found.values() if one.path is not None and not one.path.is_file()]
@@ -244,9 +246,7 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
         paths.append(folder / "pilot.csv")
         write(pilot_of(session, strong), paths[-1], format="csv")
     if changes:
-        paths.append(folder / "corrections.csv")
-        with atomic_write(paths[-1]) as file:
-            pd.DataFrame(changes).to_csv(file, index=False)
+        paths.append(write_file(folder / "corrections.csv", pd.DataFrame(changes).to_csv(index=False)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
         return paths + _write_inference(labeling, folder) + _write_audit(found.answers, events, folder)
@@ -265,15 +265,13 @@ def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
     live, session = labeling.live, labeling.session
     paths = [folder / name for name in ("quality.json", "inferred.csv", "active.csv")]
     quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(goal_words, live.goals))}
-    with atomic_write(paths[0]) as file:
-        file.write(to_json(quality) + "\n")
+    write_file(paths[0], to_json(quality) + "\n")
     known = live.known(session)
     if known is None:
         return paths[:1]
     events, active = known
     write(events, paths[1], format="csv")
-    with atomic_write(paths[2]) as file:
-        active.to_csv(file, index=False)
+    write_file(paths[2], active.to_csv(index=False))
     return paths
 
 
@@ -282,10 +280,7 @@ def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[
     if not answers.to_frame()["present"].notna().any():
         return []
     made = audit(strong=events, answers=answers, unlisted="unknown")
-    path = folder / "audit.json"
-    with atomic_write(path) as file:
-        file.write(to_json(made.to_dict()) + "\n")
-    return [made.report(folder / "audit.html"), path]
+    return [made.report(folder / "audit.html"), write_file(folder / "audit.json", to_json(made.to_dict()) + "\n")]
 
 
 @private_files()
@@ -305,13 +300,9 @@ def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
             refused.append(card if len(names) == 1 else f"{name}: {card}")
     if refused and not cards:
         raise InvalidInput("; ".join(refused))
-    alike = [card for card in cards.values() if card.law == "share"]
-    if len(alike) == len(cards) >= 3:
-        cards[folder / "card-people.json"] = AnnotatorProfile.at_large(alike)
-    for path, card in cards.items():
-        with atomic_write(path) as file:
-            file.write(json.dumps(card.to_dict(), indent=1) + "\n")
-    return list(cards)
+    if len(cards) >= 3 and (people := AnnotatorProfile.at_large(list(cards.values()))) is not None:
+        cards[folder / "card-people.json"] = people
+    return [write_file(path, json.dumps(card.to_dict(), indent=1) + "\n") for path, card in cards.items()]
 
 
 def serve(

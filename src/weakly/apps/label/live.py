@@ -39,6 +39,8 @@ WORDS = {
 }  # fmt: skip
 #: How many answers a method that follows them needs yet, as multiples of what it expects: nine times in ten between.
 AHEAD = (0.5, 2.4)
+_FOUND = ("event_recall_low", "event_recall_high")
+_LAPSES = ("lapse_rate", "lapse_rate_low", "lapse_rate_high")
 MOST_SPLITS = 20  # segments in the list of those that split people
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
@@ -167,15 +169,17 @@ class QualityMonitor:
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
-        with its interval; a method that learns has worked it out with a rate of its own."""
+        with its interval; a method that learns asks about an event more than once, and reckons with misses itself."""
+        if self.learned is not None:
+            heard = self.learned.hears(session) or {}
+            return {name: heard.get(name) for name in _LAPSES}
         each = [repeated(session, name) for name in session.people if session.answers_by(name)]
         if not each or not all(one is not None and one.is_known for one in each):
             return {"lapse_rate": None}
-        rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)[[0, 2, 1]]
-        heard = None if self.learned is None else self.learned.hears(session)
-        found = labels["event_recall"] * (1 - rates) / (1 - (rates[0] if heard is None else heard["lapse_rate"]))
-        ends = zip(("", "_low", "_high"), np.minimum(found, 1.0).tolist())
-        return {"lapse_rate": float(rates[0]), **{f"event_recall{end}": value for end, value in ends}}
+        rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)
+        found = np.minimum(labels["event_recall"] * (1 - rates[[0, 2, 1]]) / (1 - rates[0]), 1.0)
+        ends = zip(("", "_low", "_high"), found.tolist())
+        return {**dict(zip(_LAPSES, rates.tolist())), **{f"event_recall{end}": value for end, value in ends}}
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
@@ -266,16 +270,12 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     if labels is not None:
         found = percent(labels["event_recall"])
         if labels.get("lapse_rate") is None:
-            few, none = (
-                "too few repeats tell how often you do",
-                "nothing tells how often you do, and --repeats 0.1 would",
-            )
-            found += f" of them found, if you missed none: {few if state.get('slips') else none}"
+            why = "too few repeats tell" if state.get("slips") else "nothing tells"
+            more = "" if state.get("slips") else ", and --repeats 0.1 would"
+            found += f" of them found, if you missed none: {why} how often you do{more}"
         else:
-            found += (
-                f" ({percent(labels['event_recall_low'])} to {percent(labels['event_recall_high'])}) of them found, "
-            )
-            found += f"as you miss {percent(labels['lapse_rate'])} of what you would notice"
+            a, b, rate, low, high = (percent(labels[name]) for name in (*_FOUND, *_LAPSES))
+            found += f" ({a} to {b}) of them found, as you miss {rate} ({low} to {high}) of what you would notice"
         said.append(
             f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
             f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; {found}."

@@ -22,6 +22,7 @@ from ...model.intervals import merge
 from ...posterior.criterion import FRACTIONS, NUMBERS, CriterionPosterior, annotator_of
 from ...posterior.law import coin
 from ...studies.queries.query_set import COLUMNS, query_id, sense
+from .media import kind_of
 from .session import Item, LabelingSession
 
 N_ITEMS = 50
@@ -100,23 +101,35 @@ class AnnotatorProfile:
         return cls(annotator, label, posterior.n_items, seconds_per_query=pace, law=best, laws=laws, **flat, **more)
 
     @classmethod
-    def at_large(cls, cards: Sequence[AnnotatorProfile]) -> AnnotatorProfile:
-        """The law of people like these: the interval is that of somebody else's criterion, by Student's t on the
-        logits; the spread is that within and between people."""
-        means = np.array([card.presence_criterion for card in cards], dtype=np.float64)
-        logits, n = logit(np.clip(means, 1e-3, 1 - 1e-3)), len(cards)
-        away = stdtrit(n - 1, 0.975) * logits.std(ddof=1) * np.sqrt(1 + 1 / n)
-        low, high = expit(logits.mean() + np.array([-away, away])).tolist()
-        mean = float(means.mean())
+    def at_large(cls, cards: Sequence[AnnotatorProfile]) -> AnnotatorProfile | None:
+        """The law of people like these, if one is possible for all of them: the intervals are those of somebody else's
+        numbers, by Student's t on logits of shares and logarithms of seconds; the spread is within and between people.
+        """
+        alike = {law: math.prod(card.laws[law]["probability"] for card in cards)
+                 for law in cards[0].laws if all(law in card.laws for card in cards)}  # fmt: skip
+        if not alike:
+            return None
+        law, n, between = max(alike, key=lambda name: alike[name]), len(cards), 0.0
         numbers: dict[str, Any] = {}
+        for word, (to, back) in {"presence_criterion": (logit, expit), "seconds": (np.log, np.exp)}.items():
+            if cards[0].laws[law][word] is None:
+                numbers |= dict.fromkeys((word, f"{word}_low", f"{word}_high"))
+                continue
+            values = np.array([getattr(card, word) if card.law == law else card.laws[law][word][0] for card in cards])
+            inner = to(np.clip(values, 1e-3, 1 - 1e-3 if to is logit else None))
+            away = stdtrit(n - 1, 0.975) * inner.std(ddof=1) * np.sqrt(1 + 1 / n)
+            low, high = back(inner.mean() + np.array([-away, away])).tolist()
+            numbers |= {word: float(values.mean()), f"{word}_low": low, f"{word}_high": high}
+            between = between if to is np.log else values.var(ddof=1)
         for word in NUMBERS[1:]:
-            values = [getattr(card, word) for card in cards]
-            numbers |= {word: float(np.mean(values)), f"{word}_low": min(values), f"{word}_high": max(values)}
-        within = float(np.mean([card.spread**2 for card in cards]))
-        numbers["spread"] = min(math.sqrt(within + means.var(ddof=1)), 0.98 * math.sqrt(mean * (1 - mean)))
+            each = [getattr(card, word) for card in cards]
+            numbers |= {word: float(np.mean(each)), f"{word}_low": min(each), f"{word}_high": max(each)}
+        within, mean = float(np.mean([card.spread**2 for card in cards])), numbers["presence_criterion"]
+        if mean is not None:
+            numbers["spread"] = min(math.sqrt(within + between), 0.98 * math.sqrt(mean * (1 - mean)))
         names, items = ", ".join(card.annotator for card in cards), sum(card.n_items for card in cards)
-        return cls(f"people like {names}", cards[0].label, items, mean, low, high, **numbers, seconds_per_query=None,
-                   n_people=n)  # fmt: skip
+        return cls(f"people like {names}", cards[0].label, items, **numbers, law=law, n_people=n, sense=cards[0].sense,
+                   seconds_per_query=None)  # fmt: skip
 
     @classmethod
     def read(cls, path: str | Path) -> AnnotatorProfile:
@@ -148,16 +161,15 @@ class AnnotatorProfile:
         return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
 
     def __str__(self) -> str:
-        share: Any = self.presence_criterion, self.presence_criterion_low, self.presence_criterion_high
         rates = f"without cause in {percent(self.guess_rate)} and miss what"
+        numbers: Any = {word: tuple(getattr(self, f"{word}{end}") for end in ("", "_low", "_high"))
+                        for word in ("presence_criterion", "seconds")}  # fmt: skip
+        said = _noticed(self.law, numbers)
         if self.n_people > 1:
-            middle, low, high = map(percent, share)
             return (
-                f"{self.annotator} notice an event once {middle} of it is {self.sense}, somebody else between {low} "
-                f"and {high}; they say present {rates} they would notice in {percent(self.lapse_rate)} of the answers"
+                f"{self.annotator} notice an event once {said} is {self.sense} (in brackets: somebody else); they "
+                f"say present {rates} they would notice in {percent(self.lapse_rate)} of the answers"
             )
-        mine = {"presence_criterion": share, "seconds": (self.seconds, self.seconds_low, self.seconds_high)}
-        said = _noticed(self.law, mine)
         others = [name for name in self.laws if name != self.law]
         if others:
             chance = percent(self.laws[self.law]["probability"])
@@ -340,6 +352,8 @@ def card_of(
             length, start = heard_event(item, recordings)
             given.append(one.query)
             places.setdefault((item.recording, item.onset, item.offset), []).append(one.present)
+            path = recordings[item.recording].path if item.recording in recordings else None
+            start = 0.0 if path is not None and kind_of(path) == "traces" else start  # all of them is seen at once
             if one.seconds < start + REACTION or session.reached(one) < start:
                 n_early += 1
             else:

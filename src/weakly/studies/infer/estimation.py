@@ -361,7 +361,7 @@ def _patterns(
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
         words = only[0] if len(only) == 1 else f"{len(only)} classes ({', '.join(only[:3])}, ...)"
-        text = f"{words}: every answer is present; if files list only what was heard, say unlisted='absent' "
+        text = f"{words}: every answer is present; if files list only what is present, say unlisted='absent' "
         warnings.warn(text + "(--unlisted absent)", AssumptionWarning, stacklevel=3)
     return patterns, known, notes
 
@@ -397,8 +397,8 @@ def _lengths(
     guessed = known.isna() & known.index.isin(last.dropna().index)
     notes = []
     if guessed.any():
-        many = counted(int(guessed.sum()), "recording")
-        notes.append(f"{many} of unknown length: the last segment is taken as the end; give the lengths if it is not")
+        many = f"{counted(int(guessed.sum()), 'recording')} last{'s' if guessed.sum() == 1 else ''}"
+        notes.append(f"nobody says how long {many}: the last segment is taken as the end")
     every = known.where(~guessed, last.reindex(known.index))
     said = {str(name): float(value) for name, value in known.dropna().items()}
     return {str(name): float(value) for name, value in every.items()}, said, notes

@@ -27,8 +27,8 @@ const groups = (panel) => [
     { name: "seconds_per_answer", label: "Seconds per answer", unit: "", kind: "number", value: 3, slider: [0, 20], when: (values) => values.price === "work" },
     { name: "seconds_per_event", label: "Seconds to mark an event by hand", unit: "", kind: "number", value: 15, slider: [0, 120], when: (values) => values.price === "work" },
     { name: "speed", label: "Speed of hearing or viewing", unit: "", kind: "number", value: 1, slider: [0.5, 60], log: true, help: "1 for sound; EEG is viewed at about 8.", when: (values) => values.price === "work" },
-    { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second of listening 1 − r.", when: (values) => values.price === "share" },
-    { name: "per_second", label: "Per second heard", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
+    { name: "query_cost_share", label: "Cost share of a query", mark: "r", kind: "number", value: 0.5, slider: [0, 1], help: "A query costs r, a second reviewed 1 − r.", when: (values) => values.price === "share" },
+    { name: "per_second", label: "Per second reviewed", unit: "", kind: "number", value: 0.005, when: (values) => values.price === "money" },
     { name: "per_query", label: "Per query", unit: "", kind: "number", value: 0.02, when: (values) => values.price === "money" },
     { name: "currency", label: "Currency", kind: "text", value: "EUR", when: (values) => values.price === "money" || (values.price === "work" && values.per_hour) }] },
   { legend: "Aim", fields: [
@@ -90,7 +90,7 @@ function drawStrip(panel) {
   const at = Number(view.step.value), done = at >= row.rounds.length;
   const hand = row.name.includes("by hand");
   const n = done ? 0 : row.rounds[at].segments.length;
-  view.stepped.textContent = done ? `${row.name}: the labels` : hand ? `${row.name}, step ${at + 1}: ${at ? "mark what was heard" : "hear everything once"}` : `${row.name}, round ${at + 1}: ${n} ${n === 1 ? "segment is" : "segments are"} heard`;
+  view.stepped.textContent = done ? `${row.name}: the labels` : hand ? `${row.name}, step ${at + 1}: ${at ? "mark what was noticed" : "review everything once"}` : `${row.name}, round ${at + 1}: ${n} ${n === 1 ? "segment is" : "segments are"} reviewed`;
   timeline(view.strip, view.drawn, done ? null : { name: row.name, at });
 }
 
@@ -136,7 +136,7 @@ async function drawCurve(node, result, cursor) {
   const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
   const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
-  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top center", points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top right", points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
   await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length), node.clientWidth < 480 ? 2.5 : 1.5).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
@@ -171,7 +171,7 @@ async function render(panel, result) {
   // A plan of several passes has no one length; the plain segments it is compared with have.
   view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
-  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS.filter((name) => name !== "cost" || result.settings.cost.currency !== "h"), caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
     el("p", { class: "help", text: "Wrong time: seconds per recording. Clips to play, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));
