@@ -445,9 +445,12 @@ def slip_points(who: Mapping[str, AnswerModels], counts: Mapping[str, Array]) ->
 
 
 def choose_step(segments: Array, lengths: Lengths | None, seconds: float | None) -> float:
-    """A round step in seconds that resolves the shortest of segment, event and rule; below it nothing changes much."""
+    """A round step in seconds that resolves the shortest of segment, event and rule; below it nothing changes much.
+
+    Without a law events may be much shorter than segments: none is shorter than a step.
+    """
     shortest = float((segments[:, 1] - segments[:, 0]).min())
-    wanted = shortest / 10 if lengths is None else min(shortest / 5, float(lengths.quantile(0.5)) / 8)
+    wanted = shortest / 15 if lengths is None else min(shortest / 5, float(lengths.quantile(0.5)) / 8)
     if seconds is not None:
         wanted = min(wanted, seconds / 2)
     if not wanted > 0:
