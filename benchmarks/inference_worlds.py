@@ -3,20 +3,25 @@
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
     python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first seed] [worlds ...]
     python -m benchmarks.inference_worlds detector [recordings]
+    python -m benchmarks.inference_worlds scores [repeats]
+    python -m benchmarks.inference_worlds hours [hours] [events per second]
     python -m benchmarks.inference_worlds damage [datasets] [seed]
     python -m benchmarks.inference_worlds real ../shared/data [desed powdermill voxconverse spinetail]
 
 ``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
 the rate back; do 95 % intervals hold the truth, are frames calibrated? ``bouts``: the same where events bunch, in clips
 of 3 s, 10 s and both, told the law and the noise, or left to find slips, the law, or both. ``detector``: seconds wrong,
-true and stated, with the scores of a detector whose errors are white or go on. ``damage``: what a wrong law of lengths,
+true and stated, with the scores of a detector whose errors are white or go on. ``scores``: CPU seconds of an hour with
+and without them. ``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of lengths,
 criterion or noise does. ``real``: annotated events made into answers at criterion .5 and forgotten; their law of
 lengths is known.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import resource
 import sys
 import time
 import warnings
@@ -221,20 +226,65 @@ def bouts(save: str, datasets: int, told: str = "given", first: int = 0, kinds: 
     return pd.DataFrame(rows).drop(columns="seed").groupby(["world", "clips", "told"], sort=False).mean()
 
 
+def detected(rng: np.random.Generator, made: Any, *, length: float, together: float) -> tuple[Any, Any]:
+    """Scores, ten a second: 3 in events, -3 elsewhere, and noise that may go on; and the true activity."""
+    onset, tables, active = np.arange(round(10 * length)) / 10, [], []
+    for r, events in enumerate(made):
+        noise = rng.normal(size=len(onset))
+        for k in range(1, len(noise)):
+            noise[k] = together * noise[k - 1] + math.sqrt(1 - together**2) * noise[k]
+        active.append(((onset[:, None] + 0.05 > events[:, 0]) & (onset[:, None] + 0.05 < events[:, 1])).any(axis=1))
+        score = np.where(active[-1], 3.0, -3.0) + 2 * noise
+        tables.append(pd.DataFrame({"recording": f"r{r}", "onset": onset, "offset": onset + 0.1, "score": score}))
+    return tables, active
+
+
+def scores(repeats: int = 3) -> Any:
+    """CPU seconds of an hour of minutes (3 s clips, steps of .1 s) without scores and with, medians of some repeats."""
+    rng, law = np.random.default_rng(0), LAWS["lognormal, mean 1 s"]
+    made = timelines(rng, law, 0.1, length=60.0, n=60)
+    table = pd.concat(detected(rng, made, length=60.0, together=0.9)[0])
+    said = ask(rng, made, length=60.0, width=3.0, criterion=0.5, noise=0.03)
+    who = wk.Annotator(presence_criterion=0.5, guess_rate=0.03, lapse_rate=0.03)
+    how: Any = {"event_length": law, "annotator": who, "recording_length": 60.0, "step": 0.1, "rng": 0}
+    for is_bouts in (False, None):
+        took: dict[bool, list[float]] = {False: [], True: []}
+        for turn in range(2 * repeats + 2):
+            begun = time.process_time()
+            wk.infer(said, scores=table if turn % 2 else None, bouts=is_bouts, **how)
+            took[bool(turn % 2)].append(time.process_time() - begun)
+        without, with_them = (float(np.median(each[1:])) for each in took.values())  # the first may compile
+        yield {"bouts": str(is_bouts), "without": without, "with": with_them, "ratio": with_them / without}
+
+
+def hours(many: float = 11, rate: float = 0.005) -> Any:
+    """CPU seconds and peak memory (MB, before and after) of so many hours in minutes of twenty 3 s clips, 2 % flips."""
+    rng, law, starts = np.random.default_rng(0), LAWS["lognormal, mean 1 s"], np.arange(0, 60, 3.0)
+    said, n = np.zeros((round(60 * many), 20), np.bool_), 0
+    for row in said:
+        for a, b in timelines(rng, law, rate, length=60.0, n=1)[0]:
+            row |= np.minimum(b, starts + 3) - np.maximum(a, starts) >= 0.5 * (b - a)
+            n += 1
+    said ^= rng.random(said.shape) < 0.02
+    frame = pd.DataFrame({"recording": np.repeat([f"r{k:06d}" for k in range(len(said))], 20), "label": "event",
+                          "onset": np.tile(starts, len(said)), "present": said.ravel().astype(float)})  # fmt: skip
+    who, begun = wk.Annotator(guess_rate=0.02, lapse_rate=0.02), time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = wk.infer(frame.assign(offset=frame["onset"] + 3), event_length=law, annotator=who, recording_length=60.0,
+                     step=0.1, rng=0)  # fmt: skip
+    row, after = found.overall.iloc[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield {"hours": many, "CPU seconds": time.process_time() - begun, "MB before": before, "MB after": after,
+           "patterns": len(np.unique(said, axis=0)), "events": n, "found": row["n_events"],
+           "low": row["n_events_ci"][0], "high": row["n_events_ci"][1]}  # fmt: skip
+
+
 def detector(recordings: int = 200) -> Any:
     """Wrong seconds per recording of 30 s with three events, true and stated, by detector's errors, clips and slips."""
     law = LAWS["lognormal, mean 1 s"]
-    for together, width, slip in ((0.0, 3.0, 0.0), (0.9, 3.0, 0.0), (0.9, 3.0, 0.05), (0.9, 10.0, 0.05)):
+    for together, width, slip in itertools.product((0.0, 0.9), (3.0, 10.0), (0.0, 0.05)):
         rng = np.random.default_rng(0)
         made = timelines(rng, law, 0.1, length=30.0, n=recordings)
-        onset, tables, active = np.arange(300) / 10, [], []
-        for r, events in enumerate(made):
-            noise = rng.normal(size=300)
-            for k in range(1, 300):
-                noise[k] = together * noise[k - 1] + math.sqrt(1 - together**2) * noise[k]
-            active.append(((onset[:, None] + 0.05 > events[:, 0]) & (onset[:, None] + 0.05 < events[:, 1])).any(axis=1))
-            score = np.where(active[-1], 3.0, -3.0) + 2 * noise
-            tables.append(pd.DataFrame({"recording": f"r{r}", "onset": onset, "offset": onset + 0.1, "score": score}))
+        tables, active = detected(rng, made, length=30.0, together=together)
         said = ask(rng, made, length=30.0, width=width, criterion=0.5, noise=slip)
         who = wk.Annotator(presence_criterion=0.5, guess_rate=slip, lapse_rate=slip)
         found = wk.infer(said, event_length=law, annotator=who, scores=pd.concat(tables), recording_length=30.0,
@@ -364,9 +414,9 @@ def main(job: str, *rest: str) -> None:
     elif job == "bouts":
         numbers = [kind(x) for kind, x in zip((int, str, int), rest[1:4])]
         print(bouts(rest[0], *(numbers or [20]), kinds=rest[4:]).round(3).T.to_string())
-    elif job == "detector":
-        for row in detector(*(int(x) for x in rest[:1])):
-            print({k: round(float(v), 3) for k, v in row.items()}, flush=True)
+    elif job in ("detector", "scores", "hours"):
+        for row in globals()[job](*(float(x) if job == "hours" else int(x) for x in rest[:2])):
+            print({k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()}, flush=True)
     elif job == "real":
         for row in real(rest[0], rest[1:]):
             print({k: round(float(v), 3) if not isinstance(v, str) else v for k, v in row.items()}, flush=True)

@@ -4,11 +4,17 @@
 ``... ADDRESS -c CODE`` a program, with the caller's folder, environment and streams; it ends as they do.
 """
 
+import gc
 import json
 import os
 import signal
 import socket
 import sys
+
+IMPORTED = (
+    *("matplotlib.pyplot", "numba", "pyarrow.pandas_compat", "pydantic.type_adapter", "rich.table", "scipy.signal"),
+    *("scipy.stats", "soundfile", "sqlalchemy.dialects.sqlite", "weakly.cli", "weakly.studies.infer.estimation"),
+)
 
 
 def serve(address: str) -> None:
@@ -16,11 +22,15 @@ def serve(address: str) -> None:
     import importlib
     import warnings
 
-    for name in ("matplotlib.pyplot", "numba", "scipy.stats", "weakly.cli"):
+    for name in IMPORTED:
         importlib.import_module(name)
     weakly = sys.modules["weakly"]
     for name in weakly.__all__:
         getattr(weakly, name)
+    # What numba imports once it is asked for something, and the machine code that most commands need.
+    weakly.evaluate([[(1.0, 2.0)]], recording_length=9.0, segment_length=[1.0, 2.0], presence_criterion=0.5)
+    gc.collect()
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as waiting:
         waiting.bind(address)

@@ -1,6 +1,7 @@
 """What all tests share: where the real data is, and that nothing is skipped quietly in CI."""
 
 import contextlib
+import functools
 import gc
 import os
 import shutil
@@ -17,14 +18,20 @@ os.environ.pop("COLUMNS", None)  # which workers of a parallel run are given; ou
 import hypothesis
 import matplotlib
 import pytest
+import typer.testing
 
+import weakly.cli
 from weakly.base import compiled
 
 matplotlib.use("Agg")
 compiled.PATIENCE = (0.5, 0.2)  # a process that runs thousands of tests has its kernels compiled soon
 compiled.ANNOUNCED = 3600.0  # a busy machine adds no line to what a test expects on stderr
 
-hypothesis.settings.register_profile("weakly", deadline=None, max_examples=50, derandomize=True)
+# A command is made of what its module declares, a tenth of a second each time; hundreds of tests run one.
+weakly.cli._group = functools.cache(weakly.cli._group)
+typer.testing._get_command = functools.cache(typer.testing._get_command)
+
+hypothesis.settings.register_profile("weakly", deadline=None, max_examples=35, derandomize=True)
 hypothesis.settings.load_profile("weakly")
 
 collect_ignore = ["typing_user.py"]  # checked by mypy, never run

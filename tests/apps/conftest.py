@@ -18,10 +18,14 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 #: Has everything imported and waits for commands; each line becomes a process of its own that runs one.
-MOTHER = """import json, os, signal, sys, tempfile, warnings
-import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.auto
-import weakly.apps.label.launch, weakly.apps.web, weakly.cli.label
+MOTHER = """import gc, json, os, signal, sys, tempfile, warnings
+import anyio._backends._asyncio, matplotlib.mlab, PIL.Image, plotly, soundfile, sqlalchemy.dialects.sqlite
+import uvicorn.lifespan.on, uvicorn.loops.asyncio, uvicorn.loops.auto, uvicorn.protocols.http.auto
+import uvicorn.protocols.websockets.auto, weakly.apps.label.launch, weakly.apps.web, weakly.cli.label
+import pydantic.v1, pyarrow.pandas_compat, weakly.studies.infer.estimation
 from weakly.cli import main
+gc.collect()
+gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     words, told, environment, before = json.loads(line)

@@ -8,7 +8,7 @@ from weakly.apps.paper import appendix, facts
 from weakly.base.errors import InvalidInput
 
 
-@pytest.mark.parametrize("name", list(facts._table()["samples"]))
+@pytest.mark.parametrize("name", list(facts.fact_table()["samples"]))
 def test_a_fact_table_is_consistent(name):
     sample = facts.shipped(name)
     assert len(sample.quantiles) == 101
@@ -21,7 +21,7 @@ def test_a_fact_table_is_consistent(name):
     assert (sample.means <= sample.quantiles[1:] + slack).all()
 
 
-@pytest.mark.parametrize("name", list(facts._table()["samples"]))
+@pytest.mark.parametrize("name", list(facts.fact_table()["samples"]))
 def test_the_spread_stands_for_the_sample(name):
     sample = facts.shipped(name)
     assert (np.diff(sample.spread) >= -1e-12).all()
@@ -39,7 +39,7 @@ def test_a_spread_made_from_facts_is_close_to_the_values():
 
 
 def test_attributions_name_every_data_set():
-    words = " ".join(facts.attributions())
+    words = " ".join(facts.fact_table()["attributions"])
     assert all(name in words for name in ("NIGENS", "AudioSet", "DCASE 2017"))
 
 

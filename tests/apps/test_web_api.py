@@ -193,10 +193,10 @@ def test_a_plan_is_shown_round_by_round(web):
         assert [event for event in strip["events"] if event not in kept] == row["lost"], row["name"]
 
 
-@pytest.mark.parametrize("segment_length", [0.3, 0.5, 2.0])
-def test_lost_events_are_those_of_the_evaluation(web, key, segment_length):
+@pytest.mark.parametrize(("segment_length", "criterion"), [(0.3, [0.5]), (0.5, [0.5]), (2.0, [0.5]), (0.5, None)])
+def test_lost_events_are_those_of_the_evaluation(web, key, segment_length, criterion):
     """Looked at one by one, against every segment of the grid."""
-    question = {"file": key, "segment_length": [segment_length], "presence_criterion": [0.5], "phase": 0}
+    question = {"file": key, "segment_length": [segment_length], "presence_criterion": criterion, "phase": 0}
     found = web.post("/api/lost", json=question).json()
     scores = web.post("/api/evaluate", json=question).json()
     recall = scores["overall"][0]["event_recall"]
@@ -281,7 +281,7 @@ def test_what_is_no_question_is_refused(web, body):
     assert answer.json()["message"]
 
 
-def broken(question, state, job):
+def broken(question, state):
     raise RuntimeError("secret of the house")
 
 
@@ -519,23 +519,23 @@ def test_the_shelf_has_an_end(tmp_path):
 # --- work that takes long ----------------------------------------------------------------------------------------
 
 
-def slow(question, state, job):
+def slow(question, state):
     for k in range(4):
-        job.advance(k + 1, 4)
+        state.advance(k + 1, 4)
         time.sleep(0.2)
     return {"answer": 42}
 
 
-def slow_and_wrong(question, state, job):
+def slow_and_wrong(question, state):
     time.sleep(0.4)
     raise InvalidInput("budget is too small")
 
 
-def deaf(question, state, job):
+def deaf(question, state):
     time.sleep(600)
 
 
-def hungry(question, state, job):
+def hungry(question, state):
     held = []
     for _ in range(100):
         held.append(b"x" * 20_000_000)
@@ -543,7 +543,7 @@ def hungry(question, state, job):
     return {"held": len(held)}
 
 
-def dying(question, state, job):
+def dying(question, state):
     os._exit(3)
 
 

@@ -369,10 +369,22 @@ def test_the_page_says_shares_as_the_command_line_does(page):
       values.map((each) => [percent(each), percent(each, true), show("event_recall", each)])))"""
     found = page.browser.execute_async_script(script, values)
     assert found == [[percent(each), percent(each, exact=True), format_value("event_recall", each)] for each in values]
-    numbers = [[name, each] for name in ("n_events", "wrong_time", "mimic", "f1") for each in (1, 4.15, 20.6, 0.98765)]
+    numbers = [
+        [name, each] for name in ("n_events", "wrong_time", "mimic", "f1") for each in (1, 4.15, 20.6, 0.98765, 1298.5)
+    ]
     script = """const [numbers, done] = arguments;
     import("/static/dom.js").then(({ show }) => done(numbers.map((each) => show(...each))))"""
     assert page.browser.execute_async_script(script, numbers) == [format_value(*each) for each in numbers]
+    said = {
+        "If we go by seconds:0.5|fraction:0.3, run weakly audit, or weakly label --measure.": "If we go by “0.5 s of "
+        "event or 30 % of the event”, use the tab Audit, or the command weakly label.",
+        "They are left out; --recording-length tells it.": "They are left out.",
+        "A segment that meets the rule by the rule any, or fraction:0.5.": "A segment that meets the rule by the rule "
+        "“any overlap”, or “50 % of the event”.",
+    }
+    script = """const [texts, done] = arguments;
+    import("/static/dom.js").then(({ spoken }) => done(texts.map(spoken)))"""
+    assert page.browser.execute_async_script(script, list(said)) == list(said.values())
 
 
 @pytest.mark.parametrize("command", ["serve", "label"])

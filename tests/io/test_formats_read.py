@@ -310,7 +310,7 @@ def test_refusals_say_what_the_file_is(tmp_path):
         b"\x93NUMPY\x01": "is a numpy array: numbers without onsets",
         b"PK\x03\x04": "cannot be unpacked: File is not a zip file",
         b"\x1f\x8b\x08": "cannot be unpacked",
-        b"": "is empty; if that means annotated and nothing present",
+        b"": "is empty; if nothing was present",
         b"\xef\xbb\xbf\r\n": "is empty",  # a byte order mark alone
         b"\xff\xfe": "is empty",
         b"\x00\x01\x02\x03": "holds NUL characters; is this a text file",
@@ -637,7 +637,7 @@ def test_read_answers_and_check_of_a_small_table_walk_few_modules(tmp_path):
     table.write_text("filename\tonset\toffset\tevent_label\na.wav\t1\t2.5\tDog\nb.wav\t\t\t\n")
     clips.write_text("file,start_time,end_time,annotation\na.wav,0,3,yes\na.wav,3,6,no\n")
     house = str(Path(sys.modules["weakly.io"].__file__).parent)
-    jobs = {"read": (lambda: read(table), "tool_tables"), "answers": (lambda: read_answers(clips), "clip_tables"),
+    jobs = {"read": (lambda: read(table), "tool_tables"), "answers": (lambda: read_answers(clips), "plain"),
             "check": (lambda: check(table), "tool_tables")}  # fmt: skip
     core = {"columns", "dataset", "formats", "gather", "plain", "source", "table", "times", "vocabulary"}
     for name, (job, family) in jobs.items():

@@ -102,16 +102,14 @@ def test_it_can_be_registered():
         name: ClassVar[str] = "coarse"
 
         @classmethod
-        def of(cls, settings, recordings):
-            return cls(settings["segment_length"])
-
-        @classmethod
         def candidates(cls, problem):
             return [cls(length).expected(problem) for length in (2.0, 4.0)]
 
     register(Coarse)
     try:
         assert wk.queries({"a": 8.0}, method="coarse", segment_length=2.0).n_queries == 2
+        with pytest.raises(wk.InvalidInput, match="method 'coarse' needs segment_length"):
+            wk.queries({"a": 8.0}, method="coarse")
         assert {row.segment_length for row in wk.plan(1.0, methods="coarse", **WORK).pool if row.asks} == {2.0, 4.0}
     finally:
         del METHODS["coarse"]

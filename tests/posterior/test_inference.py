@@ -7,17 +7,18 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weakly import Annotator, InvalidInput, Lengths, PresenceRule
+from weakly import Annotator, InvalidInput, Lengths, PresenceRule, infer
 from weakly.model.answer_model import AnswerModels
 from weakly.posterior.chain import Contradiction, posterior, prepare
 from weakly.posterior.class_answers import check
 from weakly.posterior.detector import FrameScores, log_answers_given_scores
 from weakly.posterior.fitting import AnswerPattern
-from weakly.posterior.renewal import Bouts, Renewal
+from weakly.posterior.renewal import Bouts, Renewal, Uncertain
 
 JITTER = (-0.25, 0.25)
 
@@ -208,7 +209,7 @@ def worlds(draw):
     return (n, list(p / p.sum()), lam, queries, answers, owners, people), how, tuple(sorted(draw(spans)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds())
 def test_enumeration_of_every_timeline(world):
     given_, how, span = world
@@ -307,6 +308,62 @@ def test_reference_numbers_of_scores(row):
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-10)
     assert found.n_events == pytest.approx(n_events, abs=1e-10)
     np.testing.assert_allclose(found.active, active, atol=6e-7)
+
+
+def test_a_recording_follows_one_process_of_a_group():
+    """Of a group, as likely as the answers make it; of others, as all recordings together do."""
+    worlds = [Renewal.from_gaps(Lengths.fixed(1.0), gap=gap, step=0.25) for gap in (1.0, 4.0, 30.0)]
+    ready = prepare([(0, 3), (3, 6), (6, 9)], [1, 1, 0], renewal=worlds[0], recording_length=9.0)
+    each, chances = [ready.posterior(world) for world in worlds], np.array([0.2, 0.5, 0.3])
+    group = Uncertain(tuple(worlds), chances, np.zeros(3, int))
+    told = chances * np.exp([one.log_likelihood for one in each])
+    seen = {}
+    for _ in range(2):
+        found = ready.posterior(group, seen)
+        assert found.log_likelihood == pytest.approx(math.log(told.sum()), abs=1e-12)
+        np.testing.assert_allclose(found.active, told / told.sum() @ [one.active for one in each], atol=1e-12)
+    assert len(seen) == 3
+    both = ready.posterior(Uncertain.mixed([group, Uncertain.of(worlds[0])], [0.6, 0.4]))
+    np.testing.assert_allclose(both.active, 0.6 * found.active + 0.4 * each[0].active, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::weakly.AssumptionWarning")
+@pytest.mark.parametrize("row", SCORED)
+def test_scores_through_the_door(row):
+    """Two clips given to ``infer``, whose ends cut events and whose events begin a quarter of a step off their
+    boundary, against enumeration; and the reference itself, where an answer that tells nothing and a silent step at
+    either end leave neither a part."""
+    said, criteria, lapse, guess = row[0][:2], row[1], row[2], row[3]
+    p, lam, clips, scores = (0.1, 0.4, 0.3, 0.2), 0.15, [(0, 3), (3, 6)], np.array(SCORES[2:8], dtype=float)
+    silent = said == [None] * 2
+    if silent:
+        clips, scores, guess, lapse = [(0, 14)], np.array([-1e3, *SCORES, -1e3]), 0.5, 0.5
+    n, asked = len(scores), [1] if silent else said
+    table = pd.DataFrame({"recording": "r", "onset": [a for a, _ in clips], "offset": [b for _, b in clips],
+                          "label": "owl", "present": [np.nan if each is None else each for each in asked]})  # fmt: skip
+    frames = pd.DataFrame({"recording": "r", "onset": np.arange(n), "offset": np.arange(n) + 1, "score": scores})
+    found = infer(
+        table, scores=frames, calibrate=False, event_length=Lengths.sample([1, 2, 3, 4], weights=p), bouts=False,
+        event_rate=1 / ((1 - lam) / lam + 2.6), recording_length=n, step=1.0, rng=0, draws=2, criterion_per="answer",
+        annotator=[Annotator(presence_criterion=each, guess_rate=guess, lapse_rate=lapse) for each in criteria],
+    )  # fmt: skip
+    part = found.parts["owl"]
+    told = found.estimates.set_index("quantity")["value"]
+    log_z, active = part.timeline(part.recordings[0]).log_likelihood, found.active["active"].to_numpy()
+    if silent:
+        begin = math.log((1 - lam) ** 2 / (1 - lam + lam * 2.6))
+        assert log_z - math.log(0.5) - begin == pytest.approx(row[4], abs=1e-10)
+        assert told["log_answers_given_scores"] == pytest.approx(math.log(0.5), abs=1e-10)
+        assert found.summary["n_events"][0] == pytest.approx(row[5], abs=1e-10)
+        np.testing.assert_allclose(active[1:-1], row[6], atol=6e-7)
+        return
+    person, how = [([("fraction", each) for each in criteria], guess, lapse)], {"per_answer": True, "evidence": scores}
+    wanted = enumerated(n, p, lam, clips, said, [0, 0], person, **how)
+    blank = enumerated(n, p, lam, clips, [None] * 2, [0, 0], person, **how)
+    assert log_z == pytest.approx(wanted[0], abs=1e-10)
+    assert told["log_answers_given_scores"] == pytest.approx(wanted[0] - blank[0], abs=1e-10)
+    assert found.summary["n_events"][0] == pytest.approx(wanted[1], abs=1e-10)
+    np.testing.assert_allclose(active, wanted[2], atol=1e-10)
 
 
 def test_the_likelihood_of_answers_given_scores_and_its_gradient():

@@ -8,7 +8,8 @@ from scipy import stats
 import weakly as wk
 from weakly.posterior import particles
 from weakly.posterior.chain import posterior
-from weakly.posterior.particles import ParameterPrior, particle_posterior
+from weakly.posterior.expected import ParameterPrior
+from weakly.posterior.particles import particle_posterior
 from weakly.posterior.renewal import ENDS, Renewal, TimelinePosterior
 
 LENGTH, PARTICLES = 20.0, 4000
@@ -95,19 +96,6 @@ def test_samples_and_events_have_one_form(seed, monkeypatch):
         assert near["onset"] == pytest.approx(row.onset, abs=0.2)
         assert near["offset"] == pytest.approx(row.offset, abs=0.2)
         assert near["onset_low"] == pytest.approx(row.onset_low, abs=0.6)
-
-
-def test_who_expects_its_answers_is_not_surprised():
-    """Before an answer comes, the surprise that either of the two would be adds up to none."""
-    known = particle_posterior(
-        np.array([[0.0, 4.0]]), np.ones(1), recording_length=LENGTH, expected=ParameterPrior.broad()
-    )
-    for segment in ((2.0, 4.0), (6.0, 16.0)):
-        p = known.chance(segment)
-        more = [known.update(segment, said).surprise - known.surprise for said in (1.0, 0.0)]
-        assert 0.05 < p < 0.95
-        assert p * more[0] + (1 - p) * more[1] == pytest.approx(0, abs=1e-9)
-        assert (more[0] > more[1]) == (p < 0.5)
 
 
 def test_nothing_above_the_threshold_is_an_empty_table():

@@ -242,7 +242,7 @@ def test_clusters_widen_the_interval():
     y = (h >= rng.beta(4, 4, 30)[recording]).astype(float)
     alone, told = (estimate_criterion(h, present=y, clusters=groups) for groups in ([], [recording]))
     assert told.design_effect > 2
-    assert told.width > 1.3 * alone.width
+    assert np.diff(told.presence_criterion_ci) > 1.3 * np.diff(alone.presence_criterion_ci)
     with pytest.raises(wk.InvalidInput, match="a group for each of the 600 answers"):
         estimate_criterion(h, present=y, clusters=[recording[:5]])
 

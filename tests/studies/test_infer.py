@@ -20,10 +20,12 @@ from weakly.cli import app
 from weakly.io.soundscape import read_scores
 from weakly.model.answer_model import AnswerModels
 from weakly.model.intervals import EventArrays
+from weakly.model.lengths import Lengths
 from weakly.posterior.chain import posterior, prepare
 from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
 from weakly.posterior.fitting import AnswerPattern, Family, Sheets
+from weakly.posterior.rates import Differing
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
@@ -153,7 +155,8 @@ def test_very_many_recordings_are_told_by_some(world, monkeypatch):
 
     rng, made = world
     said, true = answers(rng, made, widths=(3.0,), length=60.0, noise=0.02), sum(map(len, made))
-    how = {"event_length": LAW, "annotator": wk.Annotator(guess_rate=0.02, lapse_rate=0.02), "step": 0.2, "rng": 0}
+    who = wk.Annotator(guess_rate=0.02, lapse_rate=0.02)
+    how = {"event_length": LAW, "annotator": who, "bouts": False, "step": 0.25, "rng": 0}
     every = wk.infer(said, **how).overall.iloc[0]
     monkeypatch.setattr(class_answers, "MOST_FITTED", len(made) * 300 // 3)
     some = wk.infer(said, **how)
@@ -573,6 +576,21 @@ def test_command(tmp_path, world):
     assert isinstance(wrong.exception, InvalidInput)
 
 
+def test_many_recordings_with_the_same_answers_share_timelines():
+    """Their totals have the mean and the spread of sums of independent recordings, however many there are."""
+    one = pd.DataFrame({"recording": "r", "onset": np.arange(0, 30, 3.0), "offset": np.arange(3, 33, 3.0),
+                        "label": "owl", "present": [0, 0, 1, 1, 0, 0, 0, 1, 0, 0]})  # fmt: skip
+    how = {"event_length": LAW, "event_rate": 0.1, "presence_criterion": 0.5, "step": 0.25, "rng": 0, "draws": 400}
+    alone = wk.infer(one, **how)
+    many = wk.infer(pd.concat([one.assign(recording=f"r{k}") for k in range(1100)]), **how)
+    assert many.overall["n_events"][0] == pytest.approx(1100 * alone.overall["n_events"][0])
+    assert many.summary["n_events_ci"].nunique() <= 2  # a thousand at a time
+    for word in ("n_events", "event_seconds"):
+        (few,), (most,) = alone.parts["owl"].totals[word], many.parts["owl"].totals[word]
+        assert most.mean() == pytest.approx(1100 * alone.overall[word][0], abs=4 * most.std() / 20)
+        assert most.std() == pytest.approx(few.std() * math.sqrt(1100), rel=0.2)
+
+
 def test_recordings_that_differ_in_their_rate():
     """Most recordings are silent and some are busy: one rate for all would find half of the time or less."""
     rng = np.random.default_rng(21)
@@ -583,9 +601,9 @@ def test_recordings_that_differ_in_their_rate():
     row, part = found.overall.iloc[0], found.parts["owl"]
     assert row["n_events_ci"][0] <= true[0] <= row["n_events_ci"][1] < 1.6 * row["n_events_ci"][0]
     assert row["event_seconds_ci"][0] <= true[1] <= row["event_seconds_ci"][1]
-    assert part.bayes_factor > 20
-    assert ("owl", "recordings") in found.fit.alarms
-    assert any("come in bouts" in text for text in found.sentences())
+    assert part.rates_differ > 20
+    assert not part.kept[:4].any()
+    assert any("recordings differ in their rate of events" in text for text in found.sentences())
     busy = found.summary.set_index("recording")["event_rate"]
     assert busy[[f"r{k}" for k in range(90, 120)]].mean() > 10 * busy[[f"r{k}" for k in range(90)]].mean()
     assert part.family_interval("n_events", 0)[1] < 0.8 * true[0]
@@ -608,6 +626,19 @@ def test_the_gradient_of_the_search_is_that_of_its_objective():
         for k, move in enumerate(1e-4 * np.eye(len(theta))):
             up, down = (sheets.log_likelihood(family.renewal(theta + s * move)) for s in (1, -1))
             np.testing.assert_allclose(slopes[k], (up - down) / 2e-4, atol=2e-4 * len(ready))
+
+
+def test_rates_by_a_gamma_law():
+    """Few processes stand for all rates: their chances have its mean, and rare recordings more of the rare ones."""
+    law = Lengths.of(LAW)
+    family = Differing(0.25, 40, law, 1.5, around=math.log(10.0))
+    for variation in (0.3, 0.6, 1.0):
+        theta = np.array([math.log(9.0), math.log(variation), 0.0])
+        found = family.renewal(theta)
+        assert found.weights.sum() == pytest.approx(1.0)
+        assert found.event_rate == pytest.approx(0.1, rel=0.05)
+        spread = math.sqrt(found.weights @ (np.array([one.event_rate for one in found.members]) - 0.1) ** 2) / 0.1
+        assert spread == pytest.approx(variation, rel=0.2)
 
 
 def bouts(rng, *, n, length):
@@ -679,7 +710,7 @@ def test_told_that_events_do_not_bunch_the_check_speaks():
     how = {"event_length": LAW, "presence_criterion": 0.5, "step": 0.2, "draws": 20, "rng": 0}
     with pytest.warns(AssumptionWarning, match="neighbouring segments are present together more often"):
         found = wk.infer(said, bouts=False, **how)
-    assert found.fit.p_values["owl"]["neighbours"] < 0.01
+    assert found.fit.p_values["owl"]["neighbours"] < 0.02
     assert found.parts["owl"].bayes_factor is None
     assert found.to_dict()["fit"]["p_values"]["owl"] == found.fit.p_values["owl"]
     only = wk.infer(said, bouts=True, **how)
@@ -852,7 +883,7 @@ def test_scores_of_a_detector_are_evidence():
     np.testing.assert_allclose(again.active["active"], both.active["active"], atol=0.03)
     right = wk.infer(said, scores=scores[mine].assign(score=1.5 * scores["score"]), calibrate=False, **how)
     assert right.estimates.set_index("quantity").loc["score_scale", "how"] == "given"
-    assert wrong_seconds(right, made[:12])[0] < 1.1 * true
+    assert wrong_seconds(right, made[:12])[0] < 1.5 * true
     new = wk.infer(None, scores=scores[~mine], like=both, draws=10, rng=0)
     assert new.summary["recording"].tolist() == [f"r{k}" for k in range(12, 24)]
     assert wrong_seconds(new, made[12:])[0] < 0.3 * alone

@@ -206,7 +206,7 @@ class TestTheAnswer:
         )
         assert halved > 1.2 * exact
 
-    @settings(max_examples=12)
+    @settings(max_examples=8)
     @given(
         d=st.floats(0.05, 30), room=st.floats(1.5, 60), n=st.sampled_from([0.5, 1, 3]), wage=st.floats(1, 100),
         gamma=st.sampled_from([None, 0.2, 0.5, 0.9]),
@@ -266,7 +266,7 @@ class TestTheAnswer:
         free = wk.plan(given, **work)
         nobody = min(row.wrong_time for row in free.pool if row.design.is_trivial)
         left = [nobody]
-        for share in (0.01, 0.3, 0.6, 0.9, 0.999, 1.001, 1.5, 3.0, 20.0):
+        for share in (0.01, 0.5, 0.999, 1.001, 3.0):
             made = wk.plan(given, budget=share * free.cost, **work)
             row, done = made.recommended, min(1.0, share * free.cost / max(made.recommended.cost, 1e-12))
             assert row.asks

@@ -46,6 +46,11 @@ def label(total, event, width, hop, votes, gamma):
     return wrong, found
 
 
+def over_all(part):
+    """The sums over all recordings of a model."""
+    return [np.einsum("u,uk->k", part.weight, each) for each in (part.raw, part.base)]
+
+
 @given(
     d=st.floats(0.05, 3.0), gamma=st.floats(0.05, 1.0), hop=st.floats(0.2, 2.0), more=st.floats(0.0, 20.0),
     shape=st.sampled_from([(1, 1), (2, 1), (2, 2), (4, 1), (4, 3)]),
@@ -55,8 +60,8 @@ def test_one_event_anywhere_is_the_mean_over_its_starts(d, gamma, hop, more, sha
     per, votes = shape
     total = max(d, per * hop) + more
     design = Fixed(hop) if per == 1 else Windows(per * hop, hop=hop, votes=votes)
-    raw, base = (
-        SingleEventModel(Lengths.fixed(d), total).measure(design, AnswerModels.of(presence_criterion=gamma)).sums
+    raw, base = over_all(
+        SingleEventModel(Lengths.fixed(d), total).measure(design, AnswerModels.of(presence_criterion=gamma))
     )
     mine = raw[R["tp"]] + raw[R["fp"]] + raw[R["fp_outside"]] + base[B["event_time"]] - 2 * raw[R["tp"]]
     n = 800
@@ -71,9 +76,8 @@ def test_one_event_anywhere_is_the_mean_over_its_starts(d, gamma, hop, more, sha
 def test_one_event_equals_evaluate_of_its_starts():
     """Exactly: the same design on recordings with the event at many starts tends to the model; linear between kinks."""
     total, d, width = 10.3, 1.7, 2.1
-    mine = (
-        SingleEventModel(Lengths.fixed(d), total).measure(Fixed(width), AnswerModels.of(presence_criterion=0.4)).sums[0]
-    )
+    made = SingleEventModel(Lengths.fixed(d), total).measure(Fixed(width), AnswerModels.of(presence_criterion=0.4))
+    mine = over_all(made)[0]
     cuts = {0.0, total - d}
     for k in range(7):
         cuts |= {k * width + off for off in (0.0, -d, 0.4 * d - d, -0.4 * d) if 0 < k * width + off < total - d}
@@ -151,9 +155,9 @@ def test_classes_side_by_side_are_the_same_as_alone(design):
     both = RecordingModel.of(timelines, "")
     parts, part = [each.measure(design, criteria, 0.2) for each in alone], both.measure(design, criteria, 0.2)
     for name, mine, one in zip(timelines, zip(*both.sums(part)), parts):
-        assert np.concatenate(mine) == pytest.approx(np.concatenate(one.sums), abs=1e-9)
-        assert np.concatenate(both.only(name).measure(design, criteria, 0.2).sums) == pytest.approx(
-            np.concatenate(one.sums), abs=1e-9
+        assert np.concatenate(mine) == pytest.approx(np.concatenate(over_all(one)), abs=1e-9)
+        assert np.concatenate(over_all(both.only(name).measure(design, criteria, 0.2))) == pytest.approx(
+            np.concatenate(over_all(one)), abs=1e-9
         )
     per_recording = sum(model.in_recordings(one.base) for model, one in zip(alone, parts))
     assert both.in_recordings(part.base) == pytest.approx(per_recording, abs=1e-9)
@@ -198,7 +202,7 @@ def test_what_lies_between_events_is_only_counted():
     line = EventArrays.of([*lines, []], 303.7)
     who = wk.Annotator(presence_criterion=0.4, guess_rate=0.1, lapse_rate=0.1)
     design = Windows(2.0, hop=0.5, votes=3)
-    raw, base = RecordingModel.of({"a": line}, "").measure(design, AnswerModels.of(annotator=who)).sums
+    raw, base = over_all(RecordingModel.of({"a": line}, "").measure(design, AnswerModels.of(annotator=who)))
     found = wk.evaluate(line, segment_length=2.0, hop=0.5, votes=3, annotator=who, phase=0)
     tally = next(iter(found.tallies.values()))
     for name in ("tp", "fp", "fp_outside", "n_found"):

@@ -2,16 +2,21 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import weakly as wk
-from weakly.base.errors import AssumptionWarning, InvalidInput
+from weakly.base import parallel
+from weakly.base.errors import AssumptionWarning, InvalidInput, WeaklyError
+from weakly.base.parallel import open_executor
 from weakly.base.results import percent, seconds
 from weakly.model.annotator import Annotator, PresenceRule
 from weakly.model.lengths import Lengths
@@ -247,31 +252,68 @@ def test_threads_and_processes_give_the_same_bits(serial):
     same_bits(serial, wk.simulate(lengths, **BITS))
     with ThreadPoolExecutor(3) as pool:
         same_bits(serial, wk.simulate(lengths, executor=pool, **BITS))
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:  # two of them are below
         same_bits(serial, wk.simulate(lengths, executor=pool, **BITS))
 
 
-@pytest.mark.filterwarnings("ignore")  # what Dask says of its own dying workers
-def test_a_worker_of_a_cluster_that_dies_in_mid_run_changes_no_bit(serial):
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        victim = client.run(os.getpid)
-        killed = []
+#: A scheduler and two workers, each a process of its own that has its imports from this one.
+CLUSTER = """
+import asyncio, os, sys
+import dask, distributed, numba, weakly.studies.simulate
+from distributed import Scheduler, Worker
+async def lead(_):
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as made:
+        os.write(write, made.address.encode())
+        await made.finished()
+async def work(address):
+    async with Worker(address, nthreads=1, dashboard=False) as made:
+        await made.finished()
+read, write = os.pipe()
+address, pids = None, []
+for each in (lead, work, work):
+    pids.append(os.fork())
+    if pids[-1] == 0:
+        asyncio.run(each(address))
+        os._exit(0)
+    address = address or os.read(read, 100).decode()
+print(address, *pids, flush=True)
+sys.stdin.read()
+"""
 
-        def kill_after_the_first_chunks(done, total):
-            if done == 3 and not killed:
-                pid = next(iter(victim.values()))
+
+@pytest.fixture
+def cluster():
+    """The address of a scheduler, the number of its process, and those of its workers'."""
+    pytest.importorskip("distributed", reason="pip install 'weakly[dask]'")
+    with subprocess.Popen([sys.executable, "-c", CLUSTER], text=True, stdin=-1, stdout=-1, stderr=-3) as mother:
+        address, *pids = mother.stdout.readline().split()
+        yield address, *map(int, pids)
+        for pid in map(int, pids):
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-                killed.append(pid)
+        mother.stdin.close()
 
-        lengths = Lengths.of([0.5, 1.0, 2.0])
-        with client.get_executor() as executor:
-            found = wk.simulate(lengths, executor=executor, progress=kill_after_the_first_chunks, **BITS)
-        assert killed
-        same_bits(serial, found)
+
+@pytest.mark.filterwarnings("ignore")  # what Dask says of its own dying parts
+def test_a_cluster_loses_a_worker_and_no_bit_and_then_its_scheduler(serial, cluster, monkeypatch):
+    """Real processes, killed: the work of the one is done by another, and without the other nobody waits for ever."""
+    address, scheduler, victim, _ = cluster
+    monkeypatch.setattr(parallel, "LOST_AFTER", 1.0)
+    lengths, killed = Lengths.of([0.5, 1.0, 2.0]), []
+
+    def kill_after_the_first_chunks(pid, done):
+        if done == 3 and pid not in killed:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    with open_executor(scheduler=address) as executor:
+        how = {"executor": executor, "progress": lambda done, total: kill_after_the_first_chunks(victim, done)}
+        same_bits(serial, wk.simulate(lengths, **how, **BITS))
+        assert killed == [victim]
+        how["progress"] = lambda done, total: kill_after_the_first_chunks(scheduler, done)
+        with pytest.raises(WeaklyError, match=f"the Dask scheduler at {address} was lost; run the command again"):
+            wk.simulate(lengths, **how, **{**BITS, "n_recordings": 10_000_000})
+        assert killed == [victim, scheduler]
 
 
 def test_ctrl_c_ends_the_work():

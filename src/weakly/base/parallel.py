@@ -10,7 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from .errors import InvalidInput, WeaklyError, optional
@@ -91,7 +91,10 @@ def in_order(
         limit = 3 * worker_count(executor) + 2
         try:
             for chunk in chunks:
-                pending.append((_submit(executor, function, chunk), chunk))
+                future = None
+                with suppress(BrokenExecutor):
+                    future = executor.submit(function, *chunk)
+                pending.append((future, chunk))
                 if len(pending) >= limit:
                     yield _take(executor, function, pending)
                     advance(1)
@@ -102,13 +105,6 @@ def in_order(
             for future, _ in pending:
                 if future is not None:
                     future.cancel()
-
-
-def _submit(executor: Executor, function: Callable[..., Any], chunk: tuple[Any, ...]) -> Any:
-    try:
-        return executor.submit(function, *chunk)
-    except BrokenExecutor:
-        return None
 
 
 def _take(executor: Executor, function: Callable[..., T], pending: deque[tuple[Any, tuple[Any, ...]]]) -> T:
@@ -178,14 +174,12 @@ def cpu_count() -> int:
 @contextmanager
 def threads(executor: Executor | None = None) -> Iterator[Executor]:
     """The given executor, or one thread per processor for the duration of the block."""
-    if executor is not None:
-        yield executor
-        return
-    pool = ThreadPoolExecutor(cpu_count())
+    pool = ThreadPoolExecutor(cpu_count()) if executor is None else executor
     try:
         yield pool
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        if executor is None:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .results import atomic_write
+from .results import atomic_write, percent
 from .symbols import SYMBOLS, plain_name
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ def label(name: str) -> str:
 
 def shares(axis: Any) -> None:
     """Ticks of an axis of shares in percent, as everywhere people read."""
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    axis.set_major_formatter(lambda value, _: percent(value, exact=True))
 
 
 def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None = None, **how: Any) -> Axes:

@@ -14,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from .plot import style
-from .results import Finding, atomic_write, format_value, safe_label
+from .results import Finding, format_value, safe_label, write_file
 from .symbols import definition, headed
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class Column:
         short = f"{round(value, self.places) + 0.0:,.{self.places}f}"
         exact, rounded = (float(text.replace(",", "")) for text in (plain, short))
         # What is not nothing is not 0.00, what is not all of it not 1.00.
-        return plain if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded else short
+        if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded:
+            return plain if rounded or value < 0 else f"< {10**-self.places:g}"
+        return short
 
     def _cell(self, row: dict[str, Any]) -> str:
         value = self._number(row[self.name])
@@ -123,7 +125,7 @@ def _unbroken(text: str) -> str:
 def _starts(figure: Any) -> list[str]:
     """Where a linear axis of values begins, if that is above 0: a small difference looks large there."""
     starts = [
-        ax.yaxis.get_major_formatter()(low, None)
+        ax.yaxis.get_major_formatter()(float(f"{low:.3g}"), None)
         for ax in figure.axes
         for low, high in [sorted(ax.get_ylim())]
         if ax.get_yscale() == "linear" and low > 0.05 * high  # below that nobody would see it
@@ -157,8 +159,7 @@ class Report:
 
     def heading(self, text: str) -> Report:
         """A section heading."""
-        self._parts.append(f"<h2>{escape(text)}</h2>")
-        return self
+        return self.raw(f"<h2>{escape(text)}</h2>")
 
     def sentences(self, texts: list[str], mark: str = "") -> Report:
         """The answer, set apart: a headline, then a list; coloured by a mark: good, fair, poor or worse."""
@@ -172,18 +173,15 @@ class Report:
 
     def text(self, text: str, *, small: bool = False) -> Report:
         """A paragraph."""
-        self._parts.append(f"<p{' class=small' if small else ''}>{escape(text)}</p>")
-        return self
+        return self.raw(f"<p{' class=small' if small else ''}>{escape(text)}</p>")
 
     def code(self, text: str) -> Report:
         """A line of code."""
-        self._parts.append(f"<p><code>{escape(text)}</code></p>")
-        return self
+        return self.raw(f"<p><code>{escape(text)}</code></p>")
 
     def items(self, texts: list[str]) -> Report:
         """A list of sentences."""
-        self._parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
-        return self
+        return self.raw("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>")
 
     def table(
         self, frame: Any, *, heads: dict[str, str] | None = None, chosen: int | None = None, most: int | None = None
@@ -210,8 +208,7 @@ class Report:
             for k in range(len(frame))
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        self._parts.append(f'<div class="scroll" tabindex="0">{table}</div>')
-        return self
+        return self.raw(f'<div class="scroll" tabindex="0">{table}</div>')
 
     def figure(
         self, figure: Any, caption: str, *, name: str | None = None, title: str = "", wide: bool = False
@@ -225,15 +222,14 @@ class Report:
         with style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         drawn = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", buffer.getvalue(), flags=re.S)
-        lines = 'style="stroke-linejoin: round; stroke-linecap: butt"'  # what the style would say to all of the page
+        lines = 'style="stroke-linejoin: round; stroke-linecap: butt; max-width: 100%; height: auto"'
         drawn = drawn[drawn.index("<svg") :]
         drawn = drawn.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}" {lines}', 1)
         anchor = f' id="{escape(name)}"' if name else ""
         above = f"<h3>{escape(title)}</h3>" if title else ""
         size = " class=wide" if wide else f' style="--wide: {figure.get_figwidth():g}"'
         part = f"<figure{anchor}{size}>{above}{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
-        self._parts.append(_Figure(part))
-        return self
+        return self.raw(_Figure(part))
 
     def add(self, other: Report) -> Report:
         """Everything of another page below this one; its title becomes a section heading."""
@@ -262,13 +258,9 @@ class Report:
 
     def write(self, path: str | os.PathLike[str], *, command: str | None = None) -> Path:
         """The path of the written file, which ends with the command; its folder is made if need be."""
-        path = Path(path)
         if command:
             self.heading("The command that made it").code(command)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as file:
-            file.write(self.html())
-        return path
+        return write_file(path, self.html())
 
 
 class Number(Generic[T]):

@@ -65,7 +65,10 @@ def to_json(value: Any) -> str:
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # orders to a terminal
 
 
-_SHARES = ("accuracy", "precision", "recall", "bound", "share", "coverage", "agreement")
+_SHARES = (
+    *("accuracy", "precision", "recall", "bound", "share", "coverage", "agreement", "present_if"),
+    *("flip_rate", "guess_rate", "lapse_rate"),
+)
 _SCORES = ("f1", "kappa", "perfect", "mimic")
 _COUNTS = ("n_", "rows", "count")
 
@@ -355,14 +358,9 @@ def refuse_input(path: str | os.PathLike[str]) -> None:
     """Raise if this file, under any name, was given to be read."""
     known = _inputs.get() or ()
     target = os.path.realpath(path)
-    if target in known or (os.path.exists(target) and any(_same(target, each) for each in known)):
+    there = filter(os.path.exists, known) if os.path.exists(target) else ()  # other names of one file
+    if target in known or any(os.path.samefile(target, each) for each in there):
         raise InvalidInput(f"{path}: this file is read here, so it is not written over; give another name")
-
-
-def _same(path: str, other: str) -> bool:
-    with suppress(OSError):
-        return os.path.samefile(path, other)
-    return False
 
 
 @contextmanager
@@ -399,3 +397,11 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """The path of a file that holds this alone, written whole or not at all; its folder is made if need be."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb" if isinstance(content, bytes) else "w") as file:
+        file.write(content)
+    return Path(path)

@@ -101,8 +101,8 @@ SYMBOLS = {
 def plain_name(word: str) -> str:
     """A word of results as people say it; code names stay in JSON, Python and CSV.
 
-    >>> plain_name("overlap_accuracy"), plain_name("event_recall_common"), plain_name("name")
-    ('accuracy near events', 'events found, common', 'name')
+    >>> plain_name("overlap_accuracy"), plain_name("best_event_recall"), plain_name("name")
+    ('accuracy near events', 'best events found', 'name')
     """
     if word == "label":
         return "class"
@@ -111,8 +111,8 @@ def plain_name(word: str) -> str:
     known = next((name for name in SYMBOLS if word.startswith(f"{name}_")), None)
     if known is not None:
         return f"{plain_name(known)}, {word[len(known) + 1 :].replace('_', ' ')}"
-    after = next((name for name in SYMBOLS if word.endswith(f"_{name}") and SYMBOLS[name].plain), None)
-    if after is not None:
+    after = max((name for name in SYMBOLS if word.endswith(f"_{name}") and SYMBOLS[name].plain), key=len, default="")
+    if after:
         return f"{word[: -len(after) - 1].replace('_', ' ')} {plain_name(after)}"
     return word.replace("_", " ")
 

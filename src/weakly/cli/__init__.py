@@ -66,10 +66,6 @@ def _number_wanted(message: str) -> str:
     return f"{wanted[1]} must be a {'whole ' * (wanted[2] == 'integer')}number" if wanted else message
 
 
-def _say_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    common.note(f"weakly: note: {_one_line(message)}")
-
-
 def _mend_streams() -> None:
     """Give every standard stream a place to go: what is closed goes nowhere, and no letter stops a command."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -94,12 +90,14 @@ def _repeated(arguments: list[str]) -> list[str]:
 
 
 def _group() -> Any:
-    """The command with all that it can do; in its help a flag shows no type, as it takes no value."""
+    """The command with all that it can do; in its help a flag shows no type, as it takes no value, nor an argument."""
     group: Any = typer.main.get_command(app)
     for each in (group, *group.commands.values()):
         for parameter in each.get_params(typer.Context(each, **_HELP)):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            elif parameter.param_type_name == "argument":  # its name says what it is
+                parameter.display_type_rich = lambda ctx: None
     return group
 
 
@@ -162,7 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments[:1] in (["-q"], ["--quiet"]):  # an option of every command, so it may stand before their names as well
         arguments = [*arguments[1:2], arguments[0], *arguments[2:]]
     common.quiet = any(word in ("-q", "--quiet") for word in arguments)
-    warnings.showwarning = _say_warning
+    warnings.showwarning = lambda message, *_, **__: common.note(f"weakly: note: {_one_line(message)}")
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that temporary folders are removed
     try:

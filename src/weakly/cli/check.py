@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import typer
 
+from ..base.results import counted
 from .common import Outlet, ReadingOptions, command, failing_if, fresh, option, print_json, say, tell_reading, wrote
 
 _HELP = """Look for trouble in annotation files: swapped, cumulative or millisecond times, points, duplicates, ...
@@ -37,7 +38,7 @@ def check(
 ) -> None:
     """Look for trouble."""
     from .. import io
-    from ..base.results import counted
+    from ..io.source import grouped
 
     result = io.check(files, recordings=recordings, progress=not outlet.json, **reading.arguments())
     with failing_if(result, fail_on):
@@ -52,10 +53,7 @@ def check(
                 say(f"A table this large is checked by a sample of whole recordings: {sizes}", indent="  ")
             for finding in result.findings:
                 say(str(finding), indent="  ")
-            alike: dict[str, list[tuple[str, str]]] = {}
-            for file, line in result.readings:
-                alike.setdefault(re.sub(r" \(\d+\)", "", line), []).append((file, line))
-            for line, many in alike.items():
+            for line, many in grouped((re.sub(r" \(\d+\)", "", each[1]), each) for each in result.readings).items():
                 first = many[0] if len(many) == 1 else (f"{len(many):,} files, first {many[0][0]}", line)
                 say(": ".join(first), indent="  ")
             sums = result.account
@@ -99,7 +97,6 @@ def convert(
 ) -> None:
     """Convert."""
     from .. import io
-    from ..base.results import counted
 
     read = io.read_answers if answers else io.read
     how = reading.arguments() | {"format": read_as, "progress": not outlet.json}

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
+import re
+import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import typer
 
 from ..base.errors import InvalidInput
+from ..base.results import printable, to_json, write_file
 from ..base.symbols import numbers as numbers
 from ..base.symbols import pairs
 
@@ -285,32 +291,22 @@ def deliver(
     elif show is not None:
         show(result)
     else:
-        print_result(result, most=most)
+        for sentence in result.sentences():
+            say(sentence, indent="  " if sentence.startswith("- ") else "")
+        for title, table in result.shown().items():
+            say()
+            print_table(table.head(most), title=title or None)
+            if len(table) > most:
+                say(f"... {len(table) - most:,} more rows: --json, --out or --report hold them all")
     if outlet.out is not None:
         from ..base import plot
-        from ..base.results import atomic_write, to_json
 
         paths = [path for stem, figure in result.figures().items() for path in plot.save(figure, outlet.out / stem)]
         texts = {outlet.out / f"{stem}.csv": _csv(table) for stem, table in result.tables().items()}
         texts[outlet.out / f"{name}.json"] = to_json(result) + "\n"
-        outlet.out.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            with atomic_write(path) as file:
-                file.write(text)
-        wrote(*paths, *texts)
+        wrote(*paths, *[write_file(path, text) for path, text in texts.items()])
     if outlet.report is not None:
         wrote(result.report(outlet.report, command=command or command_line()))
-
-
-def print_result(result: Result, *, most: int) -> None:
-    """What a result says in sentences, then the tables that people read first."""
-    for sentence in result.sentences():
-        say(sentence, indent="  " if sentence.startswith("- ") else "")
-    for title, table in result.shown().items():
-        say()
-        print_table(table.head(most), title=title or None)
-        if len(table) > most:
-            say(f"... {len(table) - most:,} more rows: --json, --out or --report hold them all")
 
 
 @contextmanager
@@ -326,10 +322,6 @@ def failing_if(result: Any, conditions: Sequence[str] | None) -> Iterator[None]:
 
 def print_json(result: Any) -> None:
     """The result's dictionary as one JSON document on stdout."""
-    import json
-
-    from ..base.results import to_json
-
     text = to_json(result)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -341,8 +333,6 @@ def print_json(result: Any) -> None:
 def columns(stream: Any = None) -> int | None:
     """How many characters a line of stdout holds, or of another stream: those of its terminal, or as COLUMNS says; None
     for another pipe or file."""
-    import shutil
-
     if os.environ.get("COLUMNS", "").isdigit():
         return int(os.environ["COLUMNS"]) or None
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
@@ -354,18 +344,14 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     >>> wrapped("takes 12 s or 3 hours", 9)
     'takes\\n12 s or\\n3 hours'
     """
-    import re
-    import textwrap
-
     glued = re.sub(r"(\d) (?=\S)", "\\1\u00a0", text)  # textwrap breaks at plain spaces only
     lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 def shown(text: str) -> str:
-    """The text as a terminal may show it; the file that holds what came from stdin is called stdin."""
-    from ..base.results import printable
-
+    """The text as a terminal may show it: options without their names in Python; what came from stdin is called so."""
+    text = re.sub(r"(?<!\w)(?:\w+=)?'?([\w.-]+)'? \((--[a-z-]+ \1|--\1 [^)]*)\)", r"\2", text)
     return printable(text.replace(stdin, "stdin"))
 
 
@@ -393,8 +379,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     On a terminal, or where COLUMNS is set, heads are words below each other and nothing is wider than a line: names are
     cut, and columns that do not fit are named instead. In another pipe every row is a line, and so are the heads.
     """
-    import textwrap
-
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -402,6 +386,8 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     from ..base.report import Column
 
     width, every = columns(), Column.of(frame)
+    if width is not None and width < 100:  # what all rows share is the first to go
+        every.sort(key=lambda each: each.name in ("rule", "presence_criterion") and len(set(each.cells)) == 1)
     heads, least = [each.head for each in every], []
     for k, each in enumerate(every):
         widest = max(map(len, each.cells), default=0)
@@ -412,9 +398,12 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     while n > 1 and width is not None and sum(least[:n]) + 2 * (n - 1) > width:
         n -= 1
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    left = max(0, (width or 100_000) - sum(least[:n]) - 2 * (n - 1))  # for names that are longer
     for each, head, size in zip(every[:n], heads, least):
         side: Any = "left" if each.is_words else "right"
-        table.add_column(Text(head), justify=side, vertical="bottom", no_wrap=True, overflow="ellipsis", min_width=size)
+        more = min(left, max(0, *map(len, each.cells)) - size) if each.is_words and each.cells else 0
+        left, size = left - max(0, more), size + max(0, more)
+        table.add_column(Text(head), justify=side, vertical="bottom", no_wrap=True, overflow="ellipsis", width=size)
     for k in range(len(frame)):
         table.add_row(*(Text(each.cells[k]) for each in every[:n]))
     if title:
@@ -426,8 +415,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
 
 def command_line() -> str:
     """The command as it was typed, for reports."""
-    import shlex
-
     settings = ", ".join(f"{name} = {value!r}" for name, value in project.items())
     return shlex.join(["weakly", *sys.argv[1:]]) + (f"  # weakly.toml: {settings}" if settings else "")
 

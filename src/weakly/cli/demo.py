@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from ..base.errors import optional
+from ..base.results import counted
 from .common import Outlet, command, command_line, deliver, fresh, option, print_json, print_table, say, wrote
 
 _HELP = """Plan the labeling of the bundled example and write its report.
@@ -19,17 +24,14 @@ Examples:
 """
 
 
-_FOLDER = typer.Option(
-    Path("demo"), "--out", metavar="DIR", callback=fresh, help="Folder for the pilot, the report and the figures."
+_FOLDER = option(
+    "Folder for the pilot, the report and the figures.", Path("demo"), "--out", metavar="DIR", callback=fresh
 )
 
 
 @command("demo", _HELP, leaving="json out force", out=_FOLDER)
 def demo(*, outlet: Outlet) -> None:
     """Run the plan on the bundled example; begins with the answer and ends with where the report is."""
-    import shlex
-    import shutil
-
     from ..model.cost import Cost
     from ..studies.plan.planner import plan
     from ..studies.simulate import PILOT, pilot
@@ -57,9 +59,7 @@ Examples:
 
   weakly reproduce --only single_event --only claims --seed 3
 """
-_OUT = typer.Option(
-    None, "--out", metavar="DIR", callback=fresh, help="Folder for index.html, claims.json and the figures."
-)
+_OUT = option("Folder for index.html, claims.json and the figures.", None, "--out", metavar="DIR", callback=fresh)
 
 
 @command("reproduce", _REPRODUCE_HELP, leaving="json out force", out=_OUT)
@@ -77,12 +77,10 @@ def reproduce(
 ) -> None:
     """Draw and measure."""
     from concurrent.futures import ProcessPoolExecutor
-    from contextlib import nullcontext
 
     import pandas as pd
 
     from ..apps.paper import reproduce as run
-    from ..base.results import counted
 
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as executor:
         data: Any = {"nigens": nigens, "audioset": audioset, "annotations": annotations or None}
@@ -139,8 +137,6 @@ def serve(
     max_memory_mb: float = option("Memory of all questions together.", 1500.0, min=100),
 ) -> None:
     """Run the page until it is interrupted."""
-    from ..base.errors import optional
-
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart"):
         optional(module, extra="web")
     from ..apps.serving import Limits

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..base.errors import AssumptionWarning, InvalidInput
+from ..base.results import atomic_write, counted, printable
+from ..base.symbols import check, choice
 from . import common
 from .common import Outlet, ReadingOptions, command, deliver, fresh, numbers, option, wrote
 
@@ -33,8 +35,8 @@ Examples:
 
   weakly evaluate s3://bucket/detections/ --segment-length 3 --presence-criterion 0.5 --resume sums/
 """
-_LABEL = typer.Option(None, "--label", help="One class only.")
-_WORKERS = typer.Option(None, "--workers", help="Threads; left out, one per processor.")
+_LABEL = option("One class only.", None, "--label")
+_WORKERS = option("Threads; left out, one per processor.")
 
 
 @command(
@@ -72,7 +74,6 @@ def evaluate(
 ) -> None:
     """Evaluate, and compare rules where that is asked for."""
     from ..base.parallel import open_executor
-    from ..base.symbols import choice
     from ..model.annotator import PRESETS
     from ..model.answer_model import UNKNOWN, AnswerModels
     from ..studies.evaluate.evaluation import OBJECTIVES
@@ -105,7 +106,9 @@ def evaluate(
                 raise InvalidInput(f"{what} all annotations at once: {why}")
             result: Any = _in_chunks(files, reading, resume=resume, **asked, **how)
         else:
-            events = _events(files, reading)
+            events = replace(reading, label=None).events(files)
+            if reading.label is not None and reading.label not in events.labels:  # files that name no class
+                events = reading.events(files)
             result = _at_once(events, asked, reading.label, compare_rules, how)
             if labels is not None:
                 wrote(*_write_labels(events, asked | {"presence_criterion": who}, reading.label, labels))
@@ -118,12 +121,6 @@ def evaluate(
 
 def _phase(text: str) -> Any:
     return text if text == "random" else numbers(text, name="--phase")[0]
-
-
-def _events(files: list[str], reading: ReadingOptions) -> Events:
-    """The events of all classes; where files name none, they are of the class asked for."""
-    events = replace(reading, label=None).events(files)
-    return events if reading.label is None or reading.label in events.labels else reading.events(files)
 
 
 def _at_once(events: Events, asked: dict[str, Any], label: str | None, rules: bool, how: dict[str, Any]) -> Evaluation:
@@ -163,7 +160,6 @@ def _is_dataset(files: list[str], resume: Path | None, format: str | None, *, ca
 
 def _in_chunks(files: list[str], reading: ReadingOptions, **how: Any) -> Evaluation:
     """Read and evaluate a data set chunk by chunk."""
-    from ..base.results import printable
     from ..io.dataset import Dataset
     from ..studies.evaluate.datasets import evaluate_dataset
 
@@ -267,21 +263,14 @@ Examples:
 """
 
 
-_FORMAT = typer.Option(None, "--format", help="Format of the weak labels or answers; left out, it is found out.")
-_EXAMINED = typer.Option(None, "--examined", help="Who looked at what: all, a table of recordings, or UEM.")
-_SAMPLE = typer.Option(
-    None, "--sample", min=1, metavar="N", help="Only N recordings, whole, of --strong, --weak or --answers alone."
-)
-
-
 @command(
     "audit",
     _AUDIT_HELP,
     reading="label recording_length where annotator merge columns format examined sample on_error",
     label=_LABEL,
-    format=_FORMAT,
-    examined=_EXAMINED,
-    sample=_SAMPLE,
+    format=option("Format of the weak labels or answers; left out, it is found out.", None, "--format"),
+    examined=option("Who looked at what: all, a table of recordings, or UEM.", None, "--examined"),
+    sample=option("Only N recordings, whole, of --strong, --weak or --answers alone.", min=1, metavar="N"),
 )
 def audit(
     strong: list[str] = option("Annotations with boundaries; may be given several times."),
@@ -302,7 +291,6 @@ def audit(
 ) -> None:
     """Audit."""
     values = locals()
-    from ..base.results import counted
     from ..io import read_examined
     from ..io.gather import LAYERS
     from ..io.reading import read, read_answers
@@ -428,7 +416,6 @@ def infer(
 ) -> None:
     """Infer."""
     values = locals()
-    from ..base.symbols import check
     from ..io.soundscape import read_scores
     from ..model.answer_model import AnswerModels
     from ..model.lengths import Lengths
@@ -471,8 +458,6 @@ def infer(
     if training is not None:
         wrote(*result.training().write(training))
     if outlet.out is not None:
-        from ..base.results import atomic_write
-
         events = result.events(threshold, rng=seed).to_frame()
         for name, tables in (("active", result.frames()), ("events", (events,))):
             with atomic_write(outlet.out / f"{name}.csv") as file:  # data to be read again: names as they are

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from ..base.errors import InvalidInput
+from ..base.errors import InvalidInput, optional
 from .common import command, option, say, wrote
 from .queries import is_given, matching
 
@@ -131,8 +131,6 @@ def label(
     names: list[str] = option("A further name by which the server may be called.", [], "--allow-host", metavar="NAME"),
 ) -> None:
     """Parse, call, serve."""
-    from ..base.errors import optional
-
     for module in ("fastapi", "uvicorn", "plotly", "python_multipart", "soundfile"):
         optional(module, extra="label")
     from ..apps.label.access import Own

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from ..base.errors import InvalidInput
+from ..base.results import format_length, percent
 from .common import Outlet, ReadingOptions, chosen, columns, command, deliver, numbers, option, wrapped
 
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
@@ -43,7 +45,7 @@ _SAME = "presence_criterion rule event_rate tools budget target methods objectiv
     "plan",
     _HELP,
     reading="recording_length label format columns where annotator merge examined sample on_error",
-    label=typer.Option(None, "--label", help="One class of the pilot; left out, all in one pass."),
+    label=option("One class of the pilot; left out, all in one pass.", None, "--label"),
     panels={
         "The work": "event_length events event_rate total_hours family",
         "Who answers": "presence_criterion rule annotators",
@@ -94,7 +96,6 @@ def plan(
 ) -> None:
     """Plan."""
     values = locals()
-    from ..base.errors import InvalidInput
     from ..model.cost import Cost
     from ..studies.plan.pilot import measured_work
     from ..studies.plan.planner import plan as make
@@ -129,22 +130,17 @@ def plan(
         **chosen(values, _SAME),
     )
     if pilot and given.source.sample is not None:
-        result = _of_sample(result, given.source.sample, scaled=not described and total_hours is not None)
+        from ..io.gather import worded
+
+        counts, scaled = given.source.sample, not described and total_hours is not None
+        whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
+        words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
+        settings = {**result.settings, "sample": {**counts, "scaled": scaled}}
+        result = replace(result, assumptions=(*result.assumptions, words), settings=settings)
     deliver(result, outlet, name="plan", show=partial(show, verbose=verbose))
 
 
 _VERDICTS = {"good": "bold green", "fair": "bold yellow", "poor": "bold red", "worse than nothing": "bold red"}
-
-
-def _of_sample(made: Any, counts: dict[str, int], *, scaled: bool) -> Any:
-    """The plan, which says what it rests on."""
-    from ..io.gather import worded
-
-    whose = "all of them, each as long as one of the sample on average" if scaled else "what the options describe"
-    words = f"Known from {worded(counts)}. Queries, hours and cost are for {whose}."
-    return replace(
-        made, assumptions=(*made.assumptions, words), settings={**made.settings, "sample": {**counts, "scaled": scaled}}
-    )
 
 
 def show(made: Any, *, verbose: bool = False) -> None:
@@ -191,8 +187,6 @@ def _table(made: Any, rows: list[Any], width: int) -> Any:
     """A table that fits the terminal: short headings on two lines, numbers as people say them, names wrapped."""
     from rich.table import Table
     from rich.text import Text
-
-    from ..base.results import format_length, percent
 
     heads = {
         "name": "way to label",

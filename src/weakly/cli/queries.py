@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from ..base.errors import InvalidInput
+from ..base.results import counted, hours, seconds
 from .common import Outlet, command, numbers, option, print_json, print_table, say, wrote
 
 _ANSWERS_HELP = """Read answers from Label Studio, Raven, Audacity or a table, by query id, and make labels of them.
@@ -22,7 +24,7 @@ Examples:
 
   weakly answers export.json --queries tasks/queries.csv --strong strong.tsv --json
 """
-_ANSWERS_OUT = typer.Option(None, "--out", metavar="DIR", help="Where the labels go: DCASE, Raven, Audacity.")
+_ANSWERS_OUT = option("Where the labels go: DCASE, Raven, Audacity.", None, "--out", metavar="DIR")
 
 
 @command("answers", _ANSWERS_HELP, leaving="json out", out=_ANSWERS_OUT)
@@ -68,7 +70,6 @@ def _criteria(found: Any, strong: Path) -> list[dict[str, Any]]:
 
 
 def _say_answers(result: dict[str, Any]) -> None:
-    from ..base.results import counted
     from ..posterior.slips import slip_words
 
     say(
@@ -120,7 +121,7 @@ Examples:
 
   weakly queries --resume tasks/
 """
-_OUT = typer.Option(None, "--out", metavar="DIR", help="The campaign's folder, with the tool's files.")
+_OUT = option("The campaign's folder, with the tool's files.", None, "--out", metavar="DIR")
 _SAME = """method label segment_length hop votes start_length queries_per_recording budget batch windows
 threshold shortest query_cost_share guess_rate lapse_rate features scores feature_hop sample_rate wrong_time
 event_length event_rate presence_criterion signal repeats"""
@@ -230,8 +231,6 @@ def is_given(context: typer.Context, name: str) -> bool:
 
 def matching(given: list[Path]) -> list[Path]:
     """The recordings, with quoted patterns such as 'night/*.wav' spelled out."""
-    from glob import glob
-
     found: list[Path] = []
     for path in given:
         pattern = not path.exists() and any(sign in str(path) for sign in "*?[")
@@ -243,8 +242,6 @@ def matching(given: list[Path]) -> list[Path]:
 
 
 def _say(found: Any, seconds_per_answer: float) -> None:
-    from ..base.results import counted, hours, seconds
-
     recordings = found.frame["recording"].nunique()
     work = found.estimate(seconds_per_answer=seconds_per_answer)
     if not found.n_queries:

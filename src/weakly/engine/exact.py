@@ -17,30 +17,31 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel, sort_together
 from ..base.errors import InvalidInput
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.detection import detection_at_random
 from ..model.detection import value as chance_at
-from ..model.intervals import Edge, EventArrays, Placement
+from ..model.intervals import Edge, EventArrays, Floats, Placement
 from . import sweep
 from . import tally as col
 from .sweep import COVER0, COVER1, FRACTION0, FRACTION1, SPAN, START, WIDTH0, WIDTH1, satisfied
 
-Array = NDArray[np.float64]
 
-
-def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Floats, Floats]:
     """The expected measures of every recording (R, columns, SCORES) and (R, EXPOSURE) over a random phase.
 
     ``how.means``: also the mean accuracy per recording and per segment, which costs more than all else together; else
     these are NaN.
     """
     n, w, mode = len(timelines), float(segment_length), int(how.edge)
-    if mode == Edge.CIRCULAR:
-        check_circles(timelines, w)
+    if mode == Edge.CIRCULAR and (timelines.lengths < w * (1 - 1e-9)).any():
+        r = int(np.flatnonzero(timelines.lengths < w)[0])
+        raise InvalidInput(
+            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
+            f"for recording {r} of {timelines.lengths[r]:g} s"
+        )
     raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     where = (np.ascontiguousarray(timelines.bounds), timelines.starts, timelines.lengths)
     most = (24 if mode == Edge.CIRCULAR else 12) * len(timelines.bounds) + 8 * n + 1  # of pieces of the sweep
@@ -57,17 +58,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     return raw, base
 
 
-def check_circles(timelines: EventArrays, w: float) -> None:
-    """Refuse recordings that are shorter than a segment, where their ends are joined."""
-    if (timelines.lengths < w * (1 - 1e-9)).any():
-        r = int(np.flatnonzero(timelines.lengths < w)[0])
-        raise InvalidInput(
-            f"segment_length must be at most the recording's length where edge is 'circular', got {w:g} s "
-            f"for recording {r} of {timelines.lengths[r]:g} s"
-        )
-
-
-def _column(raw: Array, base: Array, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
+def _column(raw: Floats, base: Floats, timelines: EventArrays, who: AnswerModel, at: Any) -> None:
     """Fill the column of one observer; ``ground`` are the measures where all labels are present, and all absent."""
     w, mode, rows, first, weights, ground = at
     if who.single is None and who.rule is None:

@@ -11,24 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerModel, AnswerModels
 from ..model.detection import detection_on_grid
-from ..model.intervals import NEAR, Edge, EventArrays, Placement, first_start
+from ..model.intervals import NEAR, Edge, EventArrays, Floats, Placement, first_start
 from . import tally as col
 from .sweep import satisfied
 
-Array = NDArray[np.float64]
 INFINITE, TRUNCATE, INSIDE = int(Edge.INFINITE), int(Edge.TRUNCATE), int(Edge.INSIDE)
 COUNT, COVER, FOUND = range(3)  # what a bucket adds up: segments, their event time; events
 MISSING, MORE = range(2)  # and of segments that are cut: what they lack, what their cover is worth more
 RECORDING, ALIKE, SCORE, COVERED, COUNTED = range(5)  # of a group of segments: how many are alike, seconds of each
 
 
-def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Floats, Floats]:
     """The measures of every recording (R, columns, SCORES) and (R, EXPOSURE) on the grid from ``how.phase`` on."""
     assert how.phase is not None
     n, w = len(timelines), float(segment_length)
@@ -43,7 +41,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     return raw, base
 
 
-def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: AnswerModel) -> None:
+def _expected(raw: Floats, base: Floats, where: tuple[Any, ...], who: AnswerModel) -> None:
     """Fill one column: what each segment and each event are expected to contribute."""
     d, w = where[0][:, 1] - where[0][:, 0], where[3]
     need = np.full(len(d), -1.0) if who.rule is None else who.required_overlap(d, w)
@@ -53,7 +51,7 @@ def _expected(raw: Array, base: Array, where: tuple[Any, ...], who: AnswerModel)
     score, share = groups[:, SCORE], cover / width
     p = who.probability(score) if who.rule is None else who.low + (who.high - who.low) * score
 
-    def per_recording(values: Array) -> Array:
+    def per_recording(values: Floats) -> Floats:
         return np.asarray(np.bincount(rec, weights=count * values, minlength=len(base)), dtype=np.float64)
 
     tp = per_recording(p * cover)
@@ -188,11 +186,8 @@ def criteria(
             elif open_k == n - 1:
                 bound -= _trim(cut, j, open_c, last, w)
         bound -= _trim(cut, first_j, first_c, first, w)
-        base[r, col.EVENT_TIME], base[r, col.N_EVENTS], base[r, col.BOUND_TIME] = (
-            event_time,
-            starts[r + 1] - starts[r],
-            bound,
-        )
+        base[r, col.EVENT_TIME], base[r, col.N_EVENTS] = event_time, starts[r + 1] - starts[r]
+        base[r, col.BOUND_TIME] = bound
         _sum_up(bucket, cut, w, raw[r], base[r])
 
 
@@ -277,7 +272,8 @@ def collect(
                     total = float(k2 - k1 - 1)
                     score, some = w / d, total
                     if need[e] >= 0:
-                        score, some = 1.0, _between(k1, k2, a, b, w, start, need[e])
+                        low, high = reaching(k1 + 1, k2 - 1, a, b, w, start, need[e])
+                        score, some = 1.0, float(max(0, high - low + 1))
                     events[e, 2, 0], events[e, 2, 1], events[e, 2, 2] = score, some, g
                     if some > 0:
                         g = _group(groups, g, r, some, score, w, w)
@@ -302,15 +298,16 @@ def _group(groups: Any, g: int, r: int, alike: float, score: float, cover: float
 
 
 @kernel
-def _between(k1: int, k2: int, a: float, b: float, w: float, start: float, need: float) -> float:
-    """How many segments strictly between k1 and k2 reach the required overlap: start in (a - w + need, b - need)."""
-    need = need * (1 - TIE)
+def reaching(first: int, last: int, a: float, b: float, w: float, start: float, need: float) -> tuple[int, int]:
+    """The first and the last of these segments that reach the required overlap with (a, b): they start in
+    (a - w + need, b - need). The last comes before the first where none does."""
     if not np.isfinite(need):
-        return 0.0
-    low = max(k1 + 1, int(np.floor((a - w + need - start) / w)))
-    while low < k2 and start + (low + 1) * w - a < need:
+        return 0, -1
+    need = need * (1 - TIE)
+    low = max(first, int(np.floor((a - w + need - start) / w)))
+    while low <= last and start + (low + 1) * w - a < need:
         low += 1
-    high = min(k2 - 1, int(np.ceil((b - need - start) / w)))
-    while high > k1 and b - (start + high * w) < need:
+    high = min(last, int(np.ceil((b - need - start) / w)))
+    while high >= low and b - (start + high * w) < need:
         high -= 1
-    return float(max(0, high - low + 1))
+    return low, high

@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.answer_model import AnswerModels
 from ..model.events import Events
-from ..model.intervals import EventArrays, Placement, first_start
+from ..model.intervals import EventArrays, Ints, Placement, first_start
 from . import exact, grid, voting
 from . import tally as col
 from .tally import Tally, accumulate
 
-Ints = NDArray[np.int64]
 #: What classes of one recording have in common; the rest adds up.
 SHARED = [col.N_RECORDINGS, col.TIME, col.N_SEGMENTS, col.LISTENED]
 _ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(col.EXPOSURE))])
@@ -33,8 +31,6 @@ _ADDED = np.array([0.0 if k in SHARED else 1.0 for k in range(len(col.EXPOSURE))
 class ClassRecordings:
     """Classes in recordings, ordered by recording: the events of unit i are those of ``lines`` i.
 
-    Examples
-    --------
     >>> at = {"onset": np.array([1.0, 5.0]), "offset": np.array([2.0, 6.0])}
     >>> at["lengths"] = np.array([9.0, 9.0])
     >>> units = ClassRecordings.of(("cat", "dog"), np.array([0, 0]), np.array([1, 1]), **at)

@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel
 from ..model.answer_model import AnswerModel
-from ..model.intervals import Edge, EventArrays, merged
+from ..model.intervals import Edge, EventArrays, Floats, Ints, merged
 from . import tally as col
 
-Array = NDArray[np.float64]
 INFINITE, TRUNCATE, INSIDE, CIRCULAR = (int(edge) for edge in Edge)
 #: The columns of a piece: where the window starts and for how long, then its cover, counted width (both in seconds) and
 #: largest event fraction at both ends of the piece.
@@ -253,7 +251,7 @@ def _noticed(own: Any, length: float, w: float, mode: int, criteria: Any, notice
     noticed[:, :] = 0.0
 
 
-def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int) -> tuple[Array, NDArray[np.int64]]:
+def present_starts(timelines: EventArrays, w: float, who: AnswerModel, mode: int) -> tuple[Floats, Ints]:
     """The window starts that some event makes present: sorted disjoint intervals, and where each recording's begin."""
     need = who.required_overlap(timelines.bounds[:, 1] - timelines.bounds[:, 0], w)
     turns = 1 if mode == CIRCULAR else 0

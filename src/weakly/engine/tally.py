@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import count_up_to, kernel
 from ..base.errors import InvalidInput
 from ..model.annotator import TIE, PresenceRule
-from ..model.intervals import EventArrays, Ints, as_intervals
-
-Array = NDArray[np.float64]
+from ..model.intervals import EventArrays, Floats, Ints, as_intervals
 
 #: What is measured per recording, segment length and criterion. Times in seconds; expectations where there is chance.
 #: tp, fp: event time and other time in overlapping segments that are labelled present; fp_outside: time of present
@@ -81,16 +78,16 @@ class Tally:
     :meth:`metrics`. ``n_classes`` is more than one where each recording's measures are sums over classes.
     """
 
-    segment_length: Array  # (S,)
+    segment_length: Floats  # (S,)
     columns: tuple[Any, ...]  # C labels
-    sums: Array  # (S, C, SCORES)
-    products: Array  # (S, C, products)
-    base_sums: Array  # (S, EXPOSURE)
-    base_products: Array  # (S, base products)
+    sums: Floats  # (S, C, SCORES)
+    products: Floats  # (S, C, products)
+    base_sums: Floats  # (S, EXPOSURE)
+    base_products: Floats  # (S, base products)
     n_classes: int = 1
 
     @classmethod
-    def empty(cls, segment_length: Array, columns: Sequence[Any]) -> Tally:
+    def empty(cls, segment_length: Floats, columns: Sequence[Any]) -> Tally:
         """The tally of no recording."""
         s, c = len(segment_length), len(columns)
         shapes = ((s, c, len(SCORES)), (s, c, len(_PRODUCTS)), (s, len(EXPOSURE)), (s, len(_BASE_PRODUCTS)))
@@ -99,11 +96,11 @@ class Tally:
         return cls(widths, tuple(columns), sums, products, base_sums, base_products)
 
     @property
-    def parts(self) -> tuple[Array, Array, Array, Array]:
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
         """The arrays that add up."""
         return self.sums, self.products, self.base_sums, self.base_products
 
-    def accumulate(self, index: int, raw: Array, base: Array) -> None:
+    def accumulate(self, index: int, raw: Floats, base: Floats) -> None:
         """Take in the measures of recordings for one segment length: raw (R, C, SCORES) and base (R, EXPOSURE)."""
         accumulate(raw, base, self.sums[index], self.products[index], self.base_sums[index], self.base_products[index])
 
@@ -121,29 +118,29 @@ class Tally:
         for mine, theirs in zip(self.parts, part.parts):
             mine[at] += theirs
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> Floats:
         if name in SCORES:
             return self.sums[:, :, SCORES.index(name)]
         if name in EXPOSURE:
             return self.base_sums[:, EXPOSURE.index(name), None]
         raise AttributeError(name)
 
-    def _product(self, name: str) -> Array:
+    def _product(self, name: str) -> Floats:
         if name in _PRODUCTS:
             return self.products[:, :, _PRODUCTS.index(name)]
         return self.base_products[:, _BASE_PRODUCTS.index(name), None]
 
     @property
-    def positive_time(self) -> Array:
+    def positive_time(self) -> Floats:
         """Seconds labelled present."""
         return self.tp + self.fp + self.fp_outside
 
     @property
-    def wrong_seconds(self) -> Array:
+    def wrong_seconds(self) -> Floats:
         """Seconds with the wrong label, all recordings together; what nobody heard counts as absent."""
         return self.positive_time + self.event_time - 2 * self.tp
 
-    def metrics(self) -> dict[str, Array]:
+    def metrics(self) -> dict[str, Floats]:
         r"""Every word of ``METRICS`` and its standard error, each of shape (segment lengths, columns).
 
         Standard errors treat the recordings as a sample: the delta method for ratios of sums,
@@ -172,22 +169,24 @@ class Tally:
         return result
 
     @property
-    def overlap_accuracy_per_segment(self) -> Array:
+    def overlap_accuracy_per_segment(self) -> Floats:
         """Mean accuracy of the overlapping segments, each counted once however short it was cut."""
         return _divide(self.fit, self.n_overlapping)
 
     @property
-    def overlap_accuracy_bound(self) -> Array:
+    def overlap_accuracy_bound(self) -> Floats:
         """What no labels of these segments can exceed: E[max(c, 1 - c)] over overlapping time."""
         return _divide(self.bound_time, self.overlap_time)
 
 
-def _divide(above: Array, below: Array) -> Array:
+def _divide(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(above, below)
     return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
 
 
-def _ratio(above: Array, below: Array, above2: Array, both: Array, below2: Array, n: Array) -> tuple[Array, Array]:
+def _ratio(
+    above: Floats, below: Floats, above2: Floats, both: Floats, below2: Floats, n: Floats
+) -> tuple[Floats, Floats]:
     value = _divide(above, below)
     squares = above2 - 2 * value * both + value**2 * below2
     # Where every recording gives the same ratio, what is left of the squares is rounding.
@@ -202,16 +201,10 @@ def of_labels(
 ) -> Tally:
     """The tally of any segments with any labels, such as those of an adaptive method.
 
-    Parameters
-    ----------
-    timelines : the events, one row of recordings.
-    segments : per recording, an (n, 2) array of segments in seconds that do not overlap; time outside them counts as
-        absent and as not heard.
-    present : per recording, n labels: True or False, or the probability of a present label.
-    rule : an event is found if a present segment satisfies this rule on it; left out, if a present segment meets it.
+    ``segments`` are (n, 2) arrays in seconds, one per recording, that do not overlap; time outside them counts as
+    absent and as not heard. ``present`` are their labels: True or False, or the probability of a present label. An
+    event is found if a present segment satisfies the rule on it; without a rule, if a present segment meets it.
 
-    Examples
-    --------
     >>> timelines = EventArrays.of([[(1, 3)]], 10)
     >>> tally = of_labels(timelines, [[(0, 2), (2, 4), (4, 10)]], [[False, True, False]])
     >>> tally.metrics()["recording_accuracy"].item()
@@ -233,7 +226,7 @@ def of_labels(
 
 
 def of_segments(
-    timelines: EventArrays, recording: Ints, bounds: Array, present: Array, *, rule: PresenceRule | None = None
+    timelines: EventArrays, recording: Ints, bounds: Floats, present: Floats, *, rule: PresenceRule | None = None
 ) -> Tally:
     """The same of one row per segment: the place of its recording, (start, end), the chance of a present label."""
     n, width = len(timelines), bounds[:, 1] - bounds[:, 0]
@@ -248,10 +241,10 @@ def of_segments(
     share = np.divide(cover, width, out=np.zeros(len(width)), where=meets)
     length = timelines.bounds[:, 1] - timelines.bounds[:, 0]
 
-    def sums(values: Any, owner: Ints = recording) -> Array:
+    def sums(values: Any, owner: Ints = recording) -> Floats:
         return np.asarray(np.bincount(owner, weights=values, minlength=n), dtype=np.float64)
 
-    def near_events(values: Any) -> Array:
+    def near_events(values: Any) -> Floats:
         return sums(np.where(meets, values, 0.0))
 
     tp, fit, overlapping = near_events(present * cover), near_events(1 - share - present * (1 - 2 * share)), sums(meets)
@@ -276,7 +269,7 @@ def _meet(bounds: Any, starts: Any, recording: Any, segments: Any, first: Any, c
         count[k] = low - first[k]
 
 
-def meetings(timelines: EventArrays, recording: Ints, segments: Array) -> tuple[Ints, Ints, Array]:
+def meetings(timelines: EventArrays, recording: Ints, segments: Floats) -> tuple[Ints, Ints, Floats]:
     """Every pair of a segment and an event that meet, in the order of the segments, and the seconds that they share.
 
     Segments are (start, end) rows in any order, which may overlap; ``recording`` has the place of each one's recording.
@@ -290,10 +283,8 @@ def meetings(timelines: EventArrays, recording: Ints, segments: Array) -> tuple[
     return segment, event, np.minimum(bounds[:, 1], cuts[:, 1]) - np.maximum(bounds[:, 0], cuts[:, 0])
 
 
-def largest(group: Ints, value: Array, n: int) -> Array:
-    """The largest value of each of n groups (sorted), 0 for an empty one."""
+def largest(group: Ints, value: Floats, n: int) -> Floats:
+    """The largest value of each of n groups, at least 0."""
     most = np.zeros(n)
-    if len(group):
-        first = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
-        most[group[first]] = np.maximum.reduceat(value, first)
+    np.maximum.at(most, group, value)
     return most

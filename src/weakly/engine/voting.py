@@ -15,22 +15,20 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base.compiled import kernel, sort_together
+from ..base.compiled import count_up_to, kernel, sort_together
 from ..model import detection
 from ..model.annotator import TIE, binomial
 from ..model.answer_model import AnswerModel, AnswerModels
-from ..model.intervals import NEAR, Edge, EventArrays, Placement, first_start, votes_needed, window_counts
+from ..model.intervals import NEAR, Edge, EventArrays, Floats, Ints, Placement, first_start, votes_needed, window_counts
 from . import sweep
 from . import tally as col
 
-Array = NDArray[np.float64]
 INSIDE = int(Edge.INSIDE)
 _NODES = tuple(np.polynomial.legendre.leggauss(n) for n in (4, 8))  # of known criteria, and of laws
 
 
-def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Array, Array]:
+def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, how: Placement) -> tuple[Floats, Floats]:
     """The measures of every recording (R, columns, SCORES) and (R, EXPOSURE)."""
     assert how.hop is not None
     assert how.votes is not None
@@ -55,25 +53,25 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     return raw, base
 
 
-def _answers(who: AnswerModel, d: Array, w: float, grid: Any) -> tuple[Array, Any, Any]:
+def _answers(who: AnswerModel, d: Floats, w: float, grid: Any) -> tuple[Floats, Any, Any]:
     """What the kernel reads of an observer: required overlaps; (votes needed, chances of a present cell, chance of a
     present window where the rule is met and where not); and, empty unless criteria have a law, its polynomials."""
-    answers = (*_vote_tables(grid[0], grid[3], who.low, who.high), who.low, who.high)
     if who.rule is not None or who.single is not None:
+        answers = (*_vote_tables(grid[0], grid[3], who.low, who.high), who.low, who.high)
         return who.required_overlap(d, w), answers, (np.empty(0), np.empty((0, 0)), np.empty(0))
     assert who.annotator is not None
     panels = who.annotator.panels
     law = (panels.edges, panels.table(who.annotator.criterion_cdf), who.annotator.label_chances)
-    return np.zeros(len(d)), answers, law
+    return np.zeros(len(d)), (*_vote_tables(grid[0], grid[3], 0.0, 1.0), 0.0, 1.0), law  # it needs the votes alone
 
 
 @lru_cache(maxsize=256)
-def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[np.int64], Array, Array]:
+def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[Ints, Floats, Floats]:
     """Votes needed by the windows over a cell; P(present) for i windows of which j are met; tails of who notices."""
     needed = votes_needed(np.arange(k + 1), votes=votes, windows=k)
     if (low, high) == (0.0, 1.0):  # each window that meets the criterion is present, and no other
-        met = np.arange(64 * k + 1.0)
-        return needed, (met[: k + 1] >= needed[:, None]).astype(float), (met >= np.arange(k + 1)[:, None]).astype(float)
+        met = np.arange(k + 1.0)
+        return needed, (met >= needed[:, None]).astype(float), (met >= met[:, None]).astype(float)
     from scipy.stats import binom
 
     table, (yes, no) = np.zeros((k + 1, k + 1)), ([binomial(j, p) for j in range(k + 1)] for p in (high, low))
@@ -82,7 +80,7 @@ def _vote_tables(k: int, votes: int, low: float, high: float) -> tuple[NDArray[n
     for j in range(k + 1):
         left = np.maximum(0, needed[j:, None] - np.arange(j + 1))
         table[j:, j] = (yes[j] * others[np.arange(k + 1 - j)[:, None], left]).sum(axis=1)
-    tails = np.ones((k + 1, 64 * k + 1))  # of windows that notice an event; no cell needs other numbers of votes
+    tails = np.ones((votes + 1, 64 * k + 1))  # of windows that notice an event; no cell needs other numbers of votes
     for votes in np.unique(needed):
         most = int((votes + 45 + np.sqrt(2025 + 90 * votes)) / max(high, 1e-9))  # by Chernoff's bound, 1 from here on
         few = np.arange(min(most, 64 * k) + 1)
@@ -98,8 +96,8 @@ def _measure(where: Any, need: Any, grid: Any, answers: Any, law: Any, nodes: An
     for length in lengths:
         longest = max(longest, length)
     most = 2 + int(np.ceil(longest / hop))
-    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k), np.empty(k + 1))
-    room[5][:] = -1.0
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(k), np.empty(k + 1))
+    room[4][:] = -1.0
     for r in range(lengths.shape[0]):
         events, x0 = bounds[starts[r] : starts[r + 1]], need[starts[r] : starts[r + 1]]
         line = (events, x0, lengths[r])
@@ -127,8 +125,7 @@ def _phases(events: Any, need: Any, length: float, hop: float, w: float, smooth:
             if np.isfinite(x):
                 out[g] = x - np.floor(x / hop) * hop
                 g += 1
-    out[g] = length - np.floor(length / hop) * hop
-    out[g + 1], out[g + 2] = 0.0, hop
+    out[g], out[g + 1], out[g + 2] = length - np.floor(length / hop) * hop, 0.0, hop
     sort_together(out[: g + 3], np.empty(g + 3))
     return out[: g + 3]
 
@@ -140,11 +137,10 @@ def _asked(length: float, start: float, grid: Any) -> tuple[int, int, int]:
     w = k * hop
     cells = max(1, int(np.ceil((length - start) / hop - NEAR)))
     first, last = 0, max(0, int(np.ceil((length - w - start) / hop - NEAR)))
-    if mode == INSIDE:
-        if start < -NEAR * w:
-            first = 1
-        if start + last * hop + w > length + NEAR * w:
-            last -= 1
+    if mode == INSIDE and start < -NEAR * w:
+        first = 1
+    if mode == INSIDE and start + last * hop + w > length + NEAR * w:
+        last -= 1
     return cells, first, last
 
 
@@ -211,7 +207,7 @@ def _at(
     needed, table, tails, low, high = answers
     w, smooth = k * hop, law[0].shape[0] > 0
     cells, first, last = _asked(length, start, grid)
-    met, best, cover, some, carried, silent = room  # the last: chances of cells with so many windows, where no event is
+    met, best, cover, some, silent = room  # the last: chances of cells with so many windows, where no event is
     event_time, n_found = 0.0, 0.0
     near, far, top = 0, cells - 1, last  # the cells and the last window that can be present, or meet an event
     if low == 0.0 and not smooth:
@@ -245,21 +241,17 @@ def _at(
             a, b = events[e, 0], events[e, 1]
             j0, j1 = _noticing(a, b, need[e], start, first, last, grid)
             n_found += _found_by_law(a, b, j0, j1, start, (cells, first, last), grid, needed, law, best)
-    present = 0.0
-    quiet = 0.0
+    present, quiet = 0.0, low
     if smooth:
         for j in range(last + 1):  # from here on the law's values
             best[j] = detection.value(best[j], law[0], law[1])
-        nothing = np.empty(1)
-        nothing[0] = detection.value(0.0, law[0], law[1])
-        quiet = detection.cell(nothing, law[2], 1)
+        some[0] = detection.value(0.0, law[0], law[1])
+        quiet = detection.cell(some[:1], law[2], 1)
     for j in range(max(first, near), top + 1):
-        if not smooth:
-            present += high if met[j] > 0.0 else low
-        else:
-            present += detection.cell(best[j : j + 1], law[2], 1) if met[j] > 0.0 else quiet
+        present += quiet if met[j] == 0.0 else detection.cell(best[j : j + 1], law[2], 1) if smooth else high
     tp, fp, elsewhere, overlap, covered, n_overlap, fit, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     n_met = 0
+    gone = come = max(first, near - k + 1)  # `some` has the windows over a cell in order, from `gone` to before `come`
     for i in range(near, far + 1):
         left = start + i * hop
         width = min(left + hop, length) - max(left, 0.0)
@@ -268,11 +260,19 @@ def _at(
         n_met += int(met[i])
         p = table[n, n_met]
         if smooth:
+            while gone < min(j0, come):
+                for j in range(count_up_to(some[: come - gone], best[gone]), come - gone):
+                    some[j - 1] = some[j]
+                gone += 1
+            while come <= j1:
+                j = come - gone
+                while j > 0 and some[j - 1] > best[come]:
+                    some[j] = some[j - 1]
+                    j -= 1
+                some[j] = best[come]
+                come += 1
             p = silent[n]
             if n_met > 0 or p < 0.0:
-                for j in range(j0, j1 + 1):
-                    some[j - j0] = best[j]
-                sort_together(some[:n], carried[:n])
                 p = detection.cell(some[:n], law[2], needed[n])
                 if n_met == 0:
                     silent[n] = p

@@ -1,4 +1,4 @@
-"""Tables of answers: long (a row an answer), wide (a column a class, or ``..._presence``), Zooniverse.
+"""Tables of answers of other tools: wide (a column a class, or ``..._presence``), few-shot, SONYC, Zooniverse.
 
 The words of answers are those of ``vocabulary``; a cell that is none of them is a broken row.
 """
@@ -7,53 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..model.answers import Answers
-from .formats import Format, delimited, everything_of, save
-from .plain import EXACT, Dialect, rows_of
+from .formats import Format
+from .plain import CLIP_TIMES, CLIPS, EXACT, read_told, rows_of
 from .source import Source, column_of, quoted
 from .table import ColumnTable, TextRows
 from .vocabulary import answer_of, is_person, is_vocabulary, normal, suited, without_presence
 
-_TIMES = ("file", "start_time", "end_time")
 _FEWSHOT = ("Audiofilename", "Starttime", "Endtime")
-
-
-def sniff_clips(source: Source) -> bool:
-    """The names of a clip table, and nothing but answers and empty fields under ``annotation``."""
-    if not {*_TIMES, "annotation"} <= source.names:
-        return False
-    at = [name.lower() for name in source.header].index("annotation")
-    rows, _ = source.rows(source.delimiter)
-    said = [row[at].strip() for row in rows[1:] if len(row) > at]
-    return not any(said) or is_vocabulary(said)
-
-
-def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
-    """The answers of a table of which some columns are known, by the first of their names that is there.
-
-    A clip without an answer has not been answered yet and is passed over; all columns but that of labels must be there.
-    """
-    table = ColumnTable.read(source)
-    told = {role: (table.find if role == "label" else table.need)(*names) for role, names in columns.items()}
-    return rows_of(table, Dialect(told={role: name for role, name in told.items() if name is not None}))
-
-
-def write_clips(answers: Answers, path: Path) -> list[str]:
-    """Everything that the answers hold."""
-    columns, frame = everything_of(answers, but="present"), answers.to_frame()
-    said = ["yes" if v == 1 else "no" if v == 0 else "uncertain" for v in frame["present"].tolist()]
-    first = dict(zip(_TIMES, map(columns.pop, ("recording", "onset", "offset"))))
-    first["annotation"] = said + [""] * (len(columns["label"]) - len(said))
-    save(path, delimited([*first.values(), *columns.values()], delimiter=",", names=[*first, *columns]))
-    other = [str(name) for name in frame.columns[8:] if frame[name].dtype.kind in "fiub"]
-    return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
 
 
 _QUERY, _SAID = ("query", "query_id"), ("answer", "annotation", "present", "choice")
@@ -85,7 +50,7 @@ _BITS = {"0", "1", "0.0", "1.0", "false", "true", ""}
 def sniff_wide(source: Source) -> bool:
     """File and times, and behind them only columns of 0, 1 and empty."""
     names = [name.lower() for name in source.header]
-    if names[:3] != list(_TIMES) or len(names) < 4 or len(source.head) < 2 or all(map(is_person, names[3:])):
+    if names[:3] != list(CLIP_TIMES) or len(names) < 4 or len(source.head) < 2 or all(map(is_person, names[3:])):
         return False
     rows = [line.split(source.delimiter) for line in source.head[1:]]
     return all(len(row) == len(names) and {value.strip().lower() for value in row[3:]} <= _BITS for row in rows)
@@ -94,7 +59,7 @@ def sniff_wide(source: Source) -> bool:
 def read_wide(source: Source) -> TextRows:
     """The answers of a table with one column of 0 and 1 per class; an empty cell is unsure."""
     table = ColumnTable.read(source)
-    classes = [name for name in table.names if name.lower() not in _TIMES]
+    classes = [name for name in table.names if name.lower() not in CLIP_TIMES]
     return _by_class(table, classes, lambda text: text or "?" if text.lower() in _BITS else f"<{text}>")
 
 
@@ -184,9 +149,7 @@ READERS = (
     Format("sonyc", "SONYC-UST annotations (audio_filename, annotator_id, ..._presence)",
            lambda s: bool(suited(s.header, "recording")) and any(name.endswith("_presence") for name in s.names),
            read_sonyc, mark="_presence"),
-    Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips,
-           partial(read_told, present=("annotation",), label=("label",)), None, write_clips, endings=(".csv",),
-           mark="annotation"),
+    CLIPS,
     Format("query-answers", "answers by the id of a campaign's query (query, answer)",
            lambda s: bool(s.names & {*_QUERY} and s.names & {*_SAID}) and not suited(s.header, "recording"),
            read_by_query, mark="query"),

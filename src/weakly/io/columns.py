@@ -15,9 +15,9 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from . import vocabulary as terms
-from .source import Source, column_of, quoted
+from .source import Source, column_of, grouped, quoted
 from .table import ColumnTable
-from .times import Roles, is_even, lengths_of, onsets_of, special, time_columns
+from .times import Roles, is_even, lengths_of, numbered, onsets_of, special, time_columns
 from .vocabulary import is_answers, is_number, is_person, is_vocabulary, kind_of, normal, suited, texts
 
 #: Numbers that measure or count something, and are no ids though they are whole.
@@ -199,9 +199,9 @@ def _by_evidence(found: Roles, free: list[str]) -> None:
     label = names.get("label") or next(filled, None)
     people = list(filter(is_person, binary))
     if label is not None:
-        codes = _codes(texts(table.columns[label])) if label in table.columns else np.zeros(len(table), np.int64)
+        codes = numbered(texts(table.columns[label])) if label in table.columns else np.zeros(len(table), np.int64)
         told = 1 < len(set(codes.tolist())) < len(codes)  # what goes with the class is a property of it
-        others = {n: _codes(texts(table.columns[n])) for n in binary if n not in people}
+        others = {n: numbered(texts(table.columns[n])) for n in binary if n not in people}
         loose = [n for n, own in others.items() if not (told and own.max() > 0 and _decides(codes, own))]
         if people:
             found.melted, found.into = people, "annotator"
@@ -267,9 +267,7 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
         left = [name for name, base in wordy.items() if kinds[name] and not terms.IDLIKE.search(base)]
         left = [name for name in left if len(set(columns[name])) < n or n == 1]
         chosen = left if len(left) == 1 else []
-        groups: dict[str, list[str]] = {}
-        for name, base in wordy.items():
-            groups.setdefault(re.split(r"_(?=[^_]+$)|(?=\d+$)", base)[0], []).append(name)
+        groups = grouped((re.split(r"_(?=[^_]+$)|(?=\d+$)", base)[0], name) for name, base in wordy.items())
         kin = next((some for stem, some in groups.items() if len(some) > 1 and suited([stem], "label")), [])
         if kin and found.names.get("present") is None:
             each, who = (shlex.quote(f"{role}={'+'.join(kin)}") for role in ("label", "annotator"))
@@ -280,11 +278,6 @@ def _label(found: Roles, free: list[str], kinds: dict[str, str]) -> None:
     if chosen:
         found.names["label"] = chosen[0]
         free.remove(chosen[0])
-
-
-def _codes(values: Sequence[Any]) -> np.ndarray:
-    place: dict[Any, int] = {}
-    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
 
 
 def _decides(one: Iterable[Any], other: Iterable[Any]) -> bool:
@@ -403,20 +396,20 @@ def _separates(found: Roles, name: str) -> bool:
         return False
     end = onset + length
     label = suited([n for n in found.table.names if n != name], "label")[:1]
-    kind = _codes(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
+    kind = numbered(found.table.columns[label[0]]) if label else np.zeros(len(onset), np.int64)
 
     def overlaps(codes: np.ndarray) -> int:
         order = np.lexsort((onset, codes))
         same = np.diff(codes[order]) == 0
         return int((same & (onset[order][1:] < end[order][:-1])).sum())
 
-    values = _codes(found.table.columns[name])
+    values = numbered(found.table.columns[name])
     return overlaps(kind) > 0 == overlaps(kind * (int(values.max(initial=0)) + 1) + values)
 
 
 def _restarts(found: Roles, name: str) -> bool:
     """Whether the column stands in runs, one per value, and the times begin anew with them."""
-    onset, codes = onsets_of(found), _codes(found.table.columns[name])
+    onset, codes = onsets_of(found), numbered(found.table.columns[name])
     if onset is None:
         return True
     change = np.flatnonzero(np.diff(codes) != 0) + 1
@@ -431,7 +424,7 @@ def _backwards(found: Roles, label: str | None) -> bool:
     channel = column_of(found.table.names, "channel", "channels")
     told = (label, *map(found.names.get, ("annotator", "present")), channel)
     names = [name for name in told if name in found.table.columns]
-    codes = _codes(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
+    codes = numbered(list(zip(*(found.table.columns[name] for name in names)))) if names else np.zeros(len(onset), int)
     order = np.argsort(codes, kind="stable")
     same = np.diff(codes[order]) == 0
     return bool((same & (np.diff(onset[order]) < 0)).any())
@@ -441,7 +434,7 @@ def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> s
     """The candidate that tells the others; refused where only several together would tell recordings apart."""
     if len(candidates) == 1:
         return next(iter(candidates))
-    codes = {name: _codes(values) for name, (_, values) in candidates.items()}
+    codes = {name: numbered(values) for name, (_, values) in candidates.items()}
     best = min(tier for tier, _ in candidates.values())
     same = [name for name, (tier, _) in candidates.items() if tier == best]
     first = next((name for name in same if all(_decides(codes[name], codes[other]) for other in same)), same[0])
@@ -455,7 +448,7 @@ def _finest(found: Roles, candidates: dict[str, tuple[int, Sequence[str]]]) -> s
         anew = onset is None or bool((stays & (np.diff(onset) < 0)).any())
         if anew or (tier == best and stays.sum() < 4):
             parts.append(other)
-            joint = _codes(list(zip(joint.tolist(), codes[other].tolist())))
+            joint = numbered(list(zip(joint.tolist(), codes[other].tolist())))
     if len(parts) > 1:
         _refuse_pooling(found, parts)
     return first
@@ -466,12 +459,12 @@ def _begun_anew(found: Roles, chosen: str, others: Sequence[str], kinds: dict[st
     onset = onsets_of(found)
     if onset is None:
         return
-    codes, labels = _codes(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
+    codes, labels = numbered(found.table.columns[chosen]), {*suited(others, "label"), *suited(others, "annotator")}
     back = (np.diff(codes) == 0) & (np.diff(onset) < 0)
     for other in others if back.any() else ():
         aside = other in labels or normal(other)[0] in terms.ASIDE - terms.PLACES
         if kinds[other] in ("text", "number") and not aside:
-            change = np.diff(_codes(found.table.columns[other])) != 0
+            change = np.diff(numbered(found.table.columns[other])) != 0
             if (change[back]).all() and change.sum() < 0.5 * len(change):
                 _refuse_pooling(found, [chosen, other])
 

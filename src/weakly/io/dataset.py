@@ -194,10 +194,8 @@ def _copy(files: Any, name: str, address: str, target: Path, ended: Event) -> No
 
 def _beyond(size: str) -> str:
     told = f"{size} than the {MOST_BYTES / 2**30:g} GiB that are copied here to be read at once"
-    way = (
-        "sample=1000 (--sample 1000) reads so many recordings where they lie, and weakly evaluate all of them in chunks"
-    )
-    return f"{told}; of tables (Parquet, CSV) {way}"
+    way = "reads so many recordings where they lie, and weakly evaluate all of them in chunks"
+    return f"{told}; of tables (Parquet, CSV) sample=1000 (--sample 1000) {way}"
 
 
 @contextmanager

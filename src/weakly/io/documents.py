@@ -11,6 +11,7 @@ import numpy as np
 from ..base.errors import InvalidInput
 from ..base.results import counted
 from .formats import JSON, Format
+from .plain import rows_of
 from .source import Source, quoted
 from .table import NUMBERS, ColumnTable, TextRows
 from .times import ending
@@ -110,8 +111,6 @@ def sniff_records(source: Source) -> bool:
 
 def read_records(source: Source) -> TextRows:
     """The rows of a list of objects, as of a table with their keys as names."""
-    from .plain import rows_of
-
     single = source.text.lstrip()[:1] == "{"  # an object in each line
     document = json.loads(f"[{','.join(text for _, text in source.lines())}]") if single else source.json()
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):

@@ -120,7 +120,7 @@ def detect(source: Source) -> Format:
         if data.startswith(magic) and not (len(magic) < 4 and texty):
             raise source.error(f"is {words}")
     if not source.text.strip():  # or a byte order mark alone
-        raise source.error("is empty; if that means annotated and nothing present, say the format, such as audacity")
+        raise source.error("is empty; if nothing was present, say the format, such as audacity (--format)")
     item = _sniffed(source)
     if item is None:
         reason = _reason(source)

@@ -24,7 +24,7 @@ from ..base.symbols import choice, plausible_length
 from ..model.answers import Reading
 from .dataset import MOST_BYTES, Dataset, Paths, address_of, files_of, listed_paths, listings, look, rows_in, table_kind
 from .formats import detect, named
-from .source import Source, quoted
+from .source import Source, grouped, quoted
 from .table import TextRows
 from .times import suspected_unit
 from .vocabulary import doubtful, suited
@@ -53,9 +53,7 @@ def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[
     Names that only the lengths know are recordings without events, which is said; if none is known, that is an error.
     """
     given = {str(name).strip(): float(length) for name, length in given.items()}
-    keys: dict[str, list[str]] = {}
-    for name in given:
-        keys.setdefault(name_key(name), []).append(name)
+    keys = grouped((name_key(name), name) for name in given)
     names, of, used = list(names), dict[str, str](), set[str]()  # recording: what the lengths call it
     for name in names:
         key = name_key(name)
@@ -197,9 +195,12 @@ class FileRows:
         return known, empty, idle
 
     def told(self, account: Mapping[str, int], skipped: int) -> Reading:
-        """What was taken as what, noted, left out and sampled."""
+        """What was taken as what, once for files that are alike, noted, left out and sampled."""
         counts = None if self.sample is None else self.sample.counts
-        return Reading(_sentences(self.files), tuple(self.notes), skipped, dict(account), counts)
+        readings = [rows.reading for rows in self.files if rows.reading]
+        alike = grouped((re.sub(r" \(\d+\)", "", reading), reading) for reading in readings).items()
+        sentences = (many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in alike)
+        return Reading(tuple(sentences), tuple(self.notes), skipped, dict(account), counts)
 
     def warn(self) -> None:
         """Give each note as a warning, and say how many broken rows were left out."""
@@ -356,7 +357,10 @@ def _sampled(
 def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRows:
     """All that files hold together, recordings told apart by folder, or a sample of their recordings."""
     found = read_files(paths, asked=asked, **how)
-    found.notes = [*found.doubts, *found.notes, *_noted(found.files)]
+    noted = ((rows.source.name, note) for rows in found.files for note in rows.source.notes)
+    alike = grouped((note.removeprefix(f"{name}: "), note) for name, note in noted).values()  # of several files
+    once = (many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike)
+    found.notes = [*found.doubts, *found.notes, *once]
     _tell_apart(found.files, found.notes)
     _annotated_twice(found.files, found.notes)
     if not found.files:
@@ -370,15 +374,6 @@ def gathered(paths: Paths, *, asked: SampleRequest = ALL, **how: Any) -> FileRow
         for rows in found.files:
             found.sample.keep(rows)
     return found
-
-
-def _noted(found: Sequence[TextRows]) -> list[str]:
-    """What readers noted; what they say of several files alike stands once."""
-    alike: dict[str, list[str]] = {}
-    for source in (rows.source for rows in found):
-        for note in source.notes:
-            alike.setdefault(note.removeprefix(f"{source.name}: "), []).append(note)
-    return [many[0] if len(many) == 1 else f"{counted(len(many), 'file')}, first {many[0]}" for many in alike.values()]
 
 
 def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
@@ -398,10 +393,8 @@ def _annotated_twice(found: Sequence[TextRows], notes: list[str]) -> None:
 
 def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
     """Recordings that files are named after, where files in several folders have the same name, get their folder's."""
-    owners: dict[str, list[TextRows]] = {}
-    for rows in found:
-        if rows.source.own and {*rows.data["recording"], *rows.empty, *rows.unannotated} == {rows.source.own}:
-            owners.setdefault(rows.source.own, []).append(rows)
+    named = (({*rows.data["recording"], *rows.empty, *rows.unannotated}, rows) for rows in found if rows.source.own)
+    owners = grouped((rows.source.own, rows) for names, rows in named if names == {rows.source.own})
     twice = {name: many for name, many in owners.items() if len({rows.source.path.parent for rows in many}) > 1}
     if not twice:
         return
@@ -411,14 +404,6 @@ def _tell_apart(found: Sequence[TextRows], notes: list[str]) -> None:
             rows.called(f"{os.path.relpath(rows.source.path.parent.resolve(), top)}/{name}".removeprefix("./"))
     first = quoted(next(iter(twice)), most=60)
     notes.append(f"{counted(len(twice), 'name')} of files in several folders (first {first}): called with the folder")
-
-
-def _sentences(found: Sequence[TextRows]) -> tuple[str, ...]:
-    """What was taken as what, once for files that are alike."""
-    groups: dict[str, list[str]] = {}
-    for reading in filter(None, (rows.reading for rows in found)):
-        groups.setdefault(re.sub(r" \(\d+\)", "", reading), []).append(reading)
-    return tuple(many[0] if len(many) == 1 else f"{len(many)} files: {words}" for words, many in groups.items())
 
 
 def merged_columns(found: Sequence[TextRows]) -> dict[str, Any]:

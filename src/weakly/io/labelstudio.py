@@ -18,7 +18,6 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-import pandas as pd
 
 from ..base.results import counted
 from ..model.answers import Answers
@@ -237,15 +236,6 @@ def _question(result: dict[str, Any]) -> tuple[str, list[str]]:
     return _REGIONS, _labels(value) if "start" in value else []
 
 
-def _by_recording(frame: pd.DataFrame, *names: str) -> tuple[dict[str, slice], list[list[Any]]]:
-    """Which rows of the columns are each recording's, and the columns with its rows side by side."""
-    code, known = pd.factorize(frame["recording"])
-    order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(known))).tolist()
-    columns = [frame[name].to_numpy()[order].tolist() for name in names]
-    return {str(name): slice(a, b) for name, a, b in zip(known, [0, *ends], ends)}, columns
-
-
 def write(events: Events, path: Path) -> list[str]:
     """One task per recording, one annotation per annotator, one region per event."""
     frame, listing = events.to_frame(), events.recordings
@@ -255,14 +245,16 @@ def write(events: Events, path: Path) -> list[str]:
     if unknown:
         found.append(f"the lengths of {counted(len(unknown), 'recording')} without events")
     people = frame.assign(**{name: texts_of(frame, name) for name in ("annotator", "channel")})
-    mine, columns = _by_recording(people, "onset", "offset", "label", "annotator", "channel")
+    mine = people.groupby("recording", sort=False).indices
+    columns = [people[name].to_numpy() for name in ("onset", "offset", "label", "annotator", "channel")]
 
     def tasks() -> Iterator[dict[str, Any]]:
         numbers = count(1)
         for i, (name, length, done) in enumerate(listing[["length", "annotated"]].itertuples(), 1):
             by: dict[str, list[dict[str, Any]]] = {}
             total = {} if length != length else {"original_length": length}
-            for onset, offset, label, who, channel in zip(*(column[mine.get(name, slice(0))] for column in columns)):
+            rows = mine.get(name, np.empty(0, dtype=np.int64))
+            for onset, offset, label, who, channel in zip(*(column[rows].tolist() for column in columns)):
                 value = {"start": onset, "end": offset, "labels": [label]} | ({"channel": channel} if channel else {})
                 region = {**total, "id": "", "from_name": "label", "to_name": "audio", "type": "labels", "value": value}
                 by.setdefault(who, []).append(region)

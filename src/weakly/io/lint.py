@@ -18,7 +18,7 @@ from ..model.answers import several
 from .dataset import Paths
 from .gather import match_lengths, name_key, read_files
 from .reading import Options, asked_of, beside, lengths_in, looked_at, read_examined, touching_frames
-from .source import PARQUET, Source, quoted
+from .source import PARQUET, Source, grouped, quoted
 from .table import TextRows
 from .times import suspected_unit
 from .tool_tables import clip_length
@@ -229,19 +229,16 @@ def _only_here(
 
 def _broken(source: Source) -> list[FileFinding]:
     """The rows that could not be read, one finding per kind; a row that is broken twice counts once."""
-    kinds = (
-        ("ends before it starts", "end before start", "onset and offset swapped?"),
-        ("has no length", "zero length", "a point label? points cannot be evaluated"),
-        ("starts before 0", "negative time", ""),
-        ("is not a number", "not a number", ""),
-    )
-    groups: dict[tuple[str, str], list[tuple[int | str, str, str]]] = {}
-    first: dict[int | str, tuple[int | str, str, str]] = {}
-    for problem in source.problems:
-        told = next(((kind, guess) for part, kind, guess in kinds if part in problem[2]), ("broken row", ""))
-        if first.setdefault(problem[0], problem) is problem:
-            groups.setdefault(told, []).append(problem)
-    found = []
+    kinds = {
+        "ends before it starts": ("end before start", "onset and offset swapped?"),
+        "has no length": ("zero length", "a point label? points cannot be evaluated"),
+        "starts before 0": ("negative time", ""),
+        "is not a number": ("not a number", ""),
+    }
+    first = {problem[0]: problem for problem in reversed(source.problems)}
+    every = (problem for problem in source.problems if first[problem[0]] is problem)
+    usual, found = ("broken row", ""), []
+    groups = grouped((next((kinds[part] for part in kinds if part in each[2]), usual), each) for each in every)
     for (kind, guess), items in groups.items():
         place, column, words = items[0]
         words = (f"column {quoted(column)}: " if column else "") + words + (f"; {guess}" if guess else "")
@@ -336,10 +333,7 @@ def _names(tables: Iterable[TextRows], lengths: Mapping[str, float]) -> list[Fil
         ("recordings", [*known, *(name for name in lengths if name not in known)], known, name_key),
         ("labels", list(labels), labels, lambda text: re.sub(r"[\s_-]+", "_", text.strip()).lower()),
     ):
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(key(name), []).append(name)
-        close = [group for group in groups.values() if len(group) > 1]
+        close = [group for group in grouped((key(name), name) for name in names).values() if len(group) > 1]
         if close:
             file, place = next((where[name] for name in close[0] if name in where), ("recording_length", None))
             pair = " and ".join(quoted(name, most=60) for name in close[0][:2])

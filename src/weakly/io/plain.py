@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import numpy as np
 
 from ..base.results import counted
+from ..model.answers import Answers
 from ..model.events import Events
 from . import times
 from . import vocabulary as terms
@@ -27,6 +29,7 @@ from .source import Source, quoted
 from .table import ColumnTable, TextRows, several_labels
 from .times import Roles
 
+CLIP_TIMES = ("file", "start_time", "end_time")
 _TIMES = ("onset", "offset", "length", "recording_length", "rate", "origin", "seconds")
 
 
@@ -169,7 +172,8 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
             unit = "the clips' names"
     label_name = roles.names["label"] if roles.names.get("label") in table.columns else None
     unnamed = source.label or roles.named or "event"
-    label = shared(terms.texts(table.columns[label_name])) if label_name else [unnamed] * len(table)
+    # Equal texts are one object: every later look into a set or a dictionary is the faster for it.
+    label = list(map(intern, terms.texts(table.columns[label_name]))) if label_name else [unnamed] * len(table)
     ended = bool({"offset", "length"} & roles.names.keys())
     if source.point_length is not None and not asked and "onset" in roles.names and not ended:
         offset = onset.copy()
@@ -338,12 +342,6 @@ def _say_overlooked(roles: Roles) -> None:
         source.signs.append(("unused column", f"{source.name}: {words}"))
 
 
-def shared(values: list[str]) -> list[str]:
-    """The same texts, equal ones as one object: every later look into a set or a dictionary is the faster for it."""
-    known: dict[str, str] = {}
-    return list(map(known.setdefault, values, values))
-
-
 def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     """The recording of every row: a column, several together, or the file's own name."""
     if roles.parts:
@@ -352,7 +350,7 @@ def recordings_of(table: ColumnTable, roles: Roles, own: str) -> list[str]:
     name = roles.names.get("recording")
     if name is None:
         return [own] * len(table)
-    values = shared(terms.texts(table.columns[name]))
+    values = list(map(intern, terms.texts(table.columns[name])))
     spaced = all(value[:1] == " " for value in values)  # ", " between the fields
     return [value.strip() for value in values] if spaced else values
 
@@ -421,6 +419,37 @@ def write_table(events: Events, path: Path, *, delimiter: str) -> list[str]:
     return [f"that the column {name} holds {kind}: it reads back as text" for name, kind in typed.items()]
 
 
+def sniff_clips(source: Source) -> bool:
+    """The names of a clip table, and nothing but answers and empty fields under ``annotation``."""
+    if not {*CLIP_TIMES, "annotation"} <= source.names:
+        return False
+    at = [name.lower() for name in source.header].index("annotation")
+    rows, _ = source.rows(source.delimiter)
+    said = [row[at].strip() for row in rows[1:] if len(row) > at]
+    return not any(said) or terms.is_vocabulary(said)
+
+
+def read_told(source: Source, **columns: Sequence[str]) -> TextRows:
+    """The answers of a table of which some columns are known, by the first of their names that is there.
+
+    A clip without an answer has not been answered yet and is passed over; all columns but that of labels must be there.
+    """
+    table = ColumnTable.read(source)
+    told = {role: (table.find if role == "label" else table.need)(*names) for role, names in columns.items()}
+    return rows_of(table, Dialect(told={role: name for role, name in told.items() if name is not None}))
+
+
+def write_clips(answers: Answers, path: Path) -> list[str]:
+    """Everything that the answers hold."""
+    columns, frame = everything_of(answers, but="present"), answers.to_frame()
+    said = ["yes" if v == 1 else "no" if v == 0 else "uncertain" for v in frame["present"].tolist()]
+    first = dict(zip(CLIP_TIMES, map(columns.pop, ("recording", "onset", "offset"))))
+    first["annotation"] = said + [""] * (len(columns["label"]) - len(said))
+    save(path, delimited([*first.values(), *columns.values()], delimiter=",", names=[*first, *columns]))
+    other = [str(name) for name in frame.columns[8:] if frame[name].dtype.kind in "fiub"]
+    return [f"that the columns {', '.join(other)} hold numbers: they read back as text"] if other else []
+
+
 _BIRDNET = {"Start (s)": "onset", "End (s)": "offset", "Scientific name": "scientific_name", "Common name": "label",
             "Confidence": "confidence", "File": "recording"}  # fmt: skip
 _WRITERS = {"birdnet": table_writer(_BIRDNET, delimiter=",")}
@@ -449,3 +478,6 @@ TABLES = (
     Format("tsv", "plain table, tab separated, with named columns; holds everything",
            lambda s: sniff(s) and s.delimiter == "\t", read, partial(write_table, delimiter="\t"), endings=(".tsv",)),
 )  # fmt: skip
+CLIPS = Format("clips", "clip table (file, start_time, end_time, annotation yes/no/uncertain)", sniff_clips,
+               partial(read_told, present=("annotation",), label=("label",)), None, write_clips, endings=(".csv",),
+               mark="annotation")  # fmt: skip

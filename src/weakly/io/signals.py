@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import warnings
@@ -17,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import AssumptionWarning, InvalidInput, optional
-from ..base.results import atomic_write
+from ..base.results import write_file
 from ..base.symbols import plausible_length
 from .source import refused
 
@@ -103,16 +104,12 @@ SIGNALS = (".npy", ".csv", ".tsv", ".txt", *MEASURED)
 RECORDINGS = (*SOUNDS, *MEASURED, *VIDEOS)
 
 
-def _soundfile() -> Any:
-    return optional("soundfile", extra="audio")
-
-
 @contextmanager
 def _opened(path: Path, words: Callable[[], str]) -> Iterator[Any]:
     """A sound file, open; what soundfile says of a broken one becomes one line, with these words."""
     if path.suffix.lower() in VIDEOS:
         raise InvalidInput(f"{path}: the sound of a video is not read; take it out into a WAV file first")
-    sf = _soundfile()
+    sf = optional("soundfile", extra="audio")
     try:
         with sf.SoundFile(str(path)) as file:
             yield file
@@ -354,8 +351,11 @@ def audible_clip(path: PathLike, **stretch: Any) -> tuple[Samples, float]:
 def write_clip(path: PathLike, target: PathLike, **stretch: Any) -> Path:
     """The WAV file of one stretch of a recording, as :func:`audible_clip` reads it, whole or not at all."""
     clip, rate = audible_clip(path, **stretch)
-    target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(target, "wb") as file:
-        _soundfile().write(file, clip, round(rate), format="WAV", subtype="PCM_16")
-    return target
+    return write_file(target, sound_bytes(clip, round(rate), format="WAV", subtype="PCM_16"))
+
+
+def sound_bytes(samples: Samples, rate: int, **form: str) -> bytes:
+    """The bytes of the sound file of these samples."""
+    target = io.BytesIO()
+    optional("soundfile", extra="audio").write(target, samples, rate, **form)
+    return target.getvalue()

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, optional
-from ..base.results import atomic_write
+from ..base.results import write_file
 from ..base.symbols import check, choice
 from ..model.intervals import Features
-from .signals import PathLike, _soundfile, blocks, header
+from .signals import PathLike, blocks, header, sound_bytes
 
 
 def _mel(hz: Any) -> Any:
@@ -223,12 +223,8 @@ class Soundscape:
 
     def write(self, path: PathLike) -> Path:
         """The soundscape as an audio file; the ending of the name says which format."""
-        path = Path(path)
-        kind = path.suffix[1:].upper()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path, "wb") as file:
-            _soundfile().write(file, self.samples, self.sample_rate, format=kind)
-        return path
+        kind = Path(path).suffix[1:].upper()
+        return write_file(path, sound_bytes(self.samples, self.sample_rate, format=kind))
 
 
 def soundscape(

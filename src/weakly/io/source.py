@@ -10,19 +10,20 @@ import re
 import shlex
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from ..base.errors import InvalidInput, WeaklyError
 from ..base.results import is_input
 
+T = TypeVar("T")
 #: The first bytes of files that people keep beside their annotations, and what they are.
 KINDS = (
     (b"RIFF", "sound or video (RIFF), not annotations"),
@@ -54,6 +55,14 @@ def quoted(value: object, *, most: int = 40) -> str:
     """The value as a message may show it: in quotes, on one line, not too long."""
     text = str(value)
     return repr(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def grouped(pairs: Iterable[tuple[Any, T]]) -> dict[Any, list[T]]:
+    """The second of each pair in lists by the first, in their order."""
+    found: dict[Any, list[T]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
 
 
 @contextmanager

@@ -267,10 +267,15 @@ def _may_be_start(table: ColumnTable, name: str) -> bool:
     return (kind == "date" and base not in ASIDE) or (kind == "number" and (told or bool(suited([name], "offset"))))
 
 
+def numbered(values: Sequence[Any]) -> np.ndarray:
+    """Which of the different values each is, by number."""
+    place: dict[Any, int] = {}
+    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int64, len(values))
+
+
 def next_starts(onset: Any, keys: list[Any]) -> Any:
     """For each start the next one of the same key; NaN for the last, and for those that are repeated at one time."""
-    place: dict[Any, int] = {}
-    group = np.fromiter((place.setdefault(key, len(place)) for key in keys), np.int64, len(keys))
+    group = numbered(keys)
     order = np.lexsort((np.arange(len(onset)), onset, group))
     here, after = order[:-1], order[1:]
     inside = (group[here] == group[after]) & (onset[here] < onset[after])

@@ -20,8 +20,7 @@ from ..base.errors import InvalidInput
 from ..base.results import counted
 from ..model.answers import Answers
 from ..model.events import Events
-from . import formats
-from .formats import EMPTY, UNDERSCORES, Format, columns_of, losses, per_recording, plain_fields
+from .formats import EMPTY, UNDERSCORES, Format, columns_of, inexact, losses, per_recording, plain_fields, save
 from .source import Source, quoted
 from .table import ColumnTable, TextRows
 from .times import duration, ending
@@ -307,13 +306,13 @@ def read_rttm(source: Source) -> TextRows:
 def write_rttm(events: Events, path: Path) -> list[str]:
     """One line of words per event; words cannot hold spaces, so these become underscores."""
     frame, lost = events.to_frame(), losses(events, "label", "confidence")
-    lost += formats.inexact(frame["onset"], frame["offset"])
+    lost += inexact(frame["onset"], frame["offset"])
     frame["length"] = duration(frame["onset"], frame["offset"])
     names, *times, labels, score = columns_of(frame, "recording", "onset", "length", "label", "confidence")
     names, labels = (plain_fields(*each, UNDERSCORES) for each in ((names, lost, "recording"), (labels, lost, "label")))
     lost += ["empty labels, written as <NA>"] * ("" in events.labels)
     rows = ([word or "<NA>" for word in row] for row in zip(names, *times, labels, score))
-    formats.save(path, ("SPEAKER {} 1 {} {} <NA> <NA> {} {} <NA>\n".format(*row) for row in rows))
+    save(path, ("SPEAKER {} 1 {} {} <NA> <NA> {} {} <NA>\n".format(*row) for row in rows))
     return lost
 
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput
 from ..base.results import seconds
+from ..engine.tally import largest, meetings
 from ..model.annotator import TIE, Annotator, PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import Features, Intervals, as_intervals, duration, merge
+from ..model.intervals import EventArrays, Features, Floats, Intervals, as_intervals, duration, merge
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -52,7 +52,7 @@ class AnswerHistory:
     """The segments that were asked so far, in order, and the answers: 1 present, 0 absent, NaN unsure or not yet."""
 
     segments: Intervals = field(default_factory=lambda: _NONE)
-    present: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    present: Floats = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.present)
@@ -79,7 +79,7 @@ class Labels:
     """Disjoint segments in order, and whether each is present (NaN where nothing is known)."""
 
     segments: Intervals
-    present: NDArray[np.float64]
+    present: Floats
     noticed: Intervals | None = None  # the present segments that were heard, where the labels are cut more finely
 
     @property
@@ -156,8 +156,12 @@ class Method(ABC):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
-        """The method from the parameters of :func:`weakly.queries` that were given, all of them checked."""
-        raise InvalidInput(f"method {cls.name!r} is not made from its name: give an object of {cls.__name__}")
+        """The method from those parameters of :func:`weakly.queries` that are its own; all were checked."""
+        own: tuple[Any, ...] = fields(cls) if is_dataclass(cls) else ()
+        for one in own:
+            if one.default is MISSING and one.name not in settings:
+                raise InvalidInput(f"method {cls.name!r} needs {one.name}")
+        return cls(**{one.name: settings[one.name] for one in own if one.name in settings})
 
     @abstractmethod
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
@@ -272,13 +276,6 @@ class Method(ABC):
         return []
 
 
-def required(settings: Mapping[str, Any], name: str, method: str) -> float:
-    """A parameter that the method cannot do without."""
-    if name not in settings:
-        raise InvalidInput(f"method {method!r} needs {name}")
-    return float(settings[name])
-
-
 def enough(budget: int, recordings: Sequence[Recording]) -> None:
     """Raise where a budget of queries does not reach every recording."""
     if budget < len(recordings):
@@ -305,8 +302,6 @@ class _Counted:
 class Session(_Counted):
     """One recording on its way through a method: ``next()`` gives segments, ``answer()`` takes what was said.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> from weakly.methods.base import Recording, Session
     >>> session = Session(Bisection(segment_length=1.0, start=1), Recording("a", 4.0))
@@ -363,7 +358,7 @@ def verdict(values: Any, lead: int = 1) -> float:
     return float(ahead > 0) if abs(ahead) >= lead else float("nan")
 
 
-def lookup(asked: AnswerHistory, segments: Intervals) -> NDArray[np.float64]:
+def lookup(asked: AnswerHistory, segments: Intervals) -> Floats:
     """The answers to these segments; NaN where they were not asked."""
     known = answers_by_segment(asked)
     return np.array([known.get(segment, np.nan) for segment in key(segments)], dtype=np.float64)
@@ -375,20 +370,15 @@ def unasked(asked: AnswerHistory, segments: Intervals) -> Intervals:
     return np.asarray(segments[[segment not in known for segment in key(segments)]]).reshape(-1, 2)
 
 
-def event_fractions(events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+def event_fractions(events: Intervals, segments: Intervals) -> Floats:
     """The largest share of one event in each segment; events are sorted and disjoint.
 
     >>> event_fractions(np.array([[1.0, 3.0]]), np.array([[0.0, 2.0], [3.0, 4.0]])).tolist()
     [0.5, 0.0]
     """
-    most = np.zeros(len(segments))
-    for rows in range(0, len(segments), 4096):  # keeps the table of segments by events small
-        part = segments[rows : rows + 4096]
-        near = events[(events[:, 1] > part[:, 0].min()) & (events[:, 0] < part[:, 1].max())]
-        if len(near):
-            shared = np.minimum(near[:, 1], part[:, 1:]) - np.maximum(near[:, 0], part[:, :1])
-            most[rows : rows + 4096] = (np.maximum(0.0, shared) / (near[:, 1] - near[:, 0])).max(axis=1)
-    return most
+    line = EventArrays(events, np.array([0, len(events)]), np.array([np.inf]))
+    segment, event, shared = meetings(line, np.zeros(len(segments), np.int64), segments)
+    return largest(segment, shared / np.diff(events)[event, 0], len(segments))
 
 
 class SimulatedAnnotator:
@@ -420,7 +410,7 @@ class SimulatedAnnotator:
             np.full(voters, law) if isinstance(law, float) else np.asarray(law.ppf(self._rng.random(voters)))
         )
 
-    def __call__(self, events: Intervals, segments: Intervals) -> NDArray[np.float64]:
+    def __call__(self, events: Intervals, segments: Intervals) -> Floats:
         """The answers to the segments of a recording with these events: 1 present, 0 absent."""
         if len(segments) == 0:
             return np.empty(0)
@@ -448,15 +438,13 @@ class Outcome(_Counted):
 
 
 def run(
-    method: Method, recording: Recording, annotator: Callable[[Intervals, Intervals], NDArray[np.float64]], *,
+    method: Method, recording: Recording, annotator: Callable[[Intervals, Intervals], Floats], *,
     most_queries: int | None = None, earlier: Sequence[Outcome] = (),
 ) -> Outcome:  # fmt: skip
     """The outcome of a method on a recording whose events are known, with a simulated annotator.
 
     ``earlier`` are the outcomes of the campaign so far, from which the method may have learned.
 
-    Examples
-    --------
     >>> from weakly.methods.bisection import Bisection
     >>> one = Recording("a", 8.0, events=np.array([[2.2, 3.0]]))
     >>> outcome = run(Bisection(segment_length=1.0, start=1), one, SimulatedAnnotator(0.5))

@@ -21,7 +21,7 @@ the labels are those of the leaves, and a node is asked if its parent notices an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,14 +32,15 @@ from ..base.compiled import count_up_to, kernel
 from ..base.errors import InvalidInput
 from ..base.results import seconds
 from ..base.symbols import check
+from ..engine.grid import reaching
 from ..engine.scoring import measure
-from ..model.annotator import TIE, PresenceRule
+from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import Edge, EventArrays, Intervals, Placement
+from ..model.intervals import Edge, EventArrays, Floats, Intervals, Ints, Placement
 from ..theory.costs import optimal_start_level
-from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, required, size
+from .base import AnswerHistory, Labels, Method, Recording, Words, answers_by_segment, size
 from .fixed import Fixed
-from .model import B, Floats, Ints, Model, R, SingleEventModel, Sums
+from .model import B, Model, R, SingleEventModel, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome
@@ -79,17 +80,6 @@ class Bisection(Method):
     planned: ClassVar[str] = "always"
     tools: ClassVar[tuple[str, ...]] = ("audacity", "raven", "labelstudio")
     colour: ClassVar[int] = 1
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Bisection:
-        """From segment_length, start or start_length, n_events, query_cost_share, guess_rate and lapse_rate."""
-        given = ("n_events", "query_cost_share", "guess_rate", "lapse_rate")
-        return cls(
-            segment_length=required(settings, "segment_length", cls.name),
-            start=settings.get("start"),
-            start_length=settings.get("start_length"),
-            **{name: float(settings[name]) for name in given if name in settings},
-        )
 
     def __post_init__(self) -> None:
         check("segment_length", self.segment_length)
@@ -139,7 +129,6 @@ class Bisection(Method):
         return self._tree(recording).labels(answers_by_segment(asked, self.lead))
 
     def words(self) -> Words:
-        """How people say it."""
         width = size(self.segment_length)
         start = "long" if self.start_length is None else size(self.start_length)
         return Words(
@@ -488,13 +477,7 @@ def _ranges(bounds: Any, need: Any, width: float, nodes: Any) -> tuple[Any, Any]
 @kernel
 def _range(a: float, b: float, need: float, width: float, nodes: int) -> tuple[int, int]:
     """The first and last node of this width that notice the event (a, b); last < first where none does."""
-    if not np.isfinite(need):
-        return 0, -1
-    least = need * (1 - TIE)
-    lo = max(0, min(int(np.floor(a / width + NEAR)), nodes - 1), int(np.floor((a + need) / width - 1)))
-    hi = min(nodes - 1, max(lo, int(np.ceil(b / width - NEAR)) - 1), int(np.ceil((b - need) / width)))
-    while lo <= hi and (lo + 1) * width - a < least:
-        lo += 1
-    while hi >= lo and b - hi * width < least:
-        hi -= 1
-    return lo, hi
+    first = min(int(np.floor(a / width + NEAR)), nodes - 1)
+    last = min(max(first, int(np.ceil(b / width - NEAR)) - 1), nodes - 1)
+    found: tuple[int, int] = reaching(first, last, a, b, width, 0.0, need)
+    return found

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..base.symbols import check
-from ..model.intervals import Intervals, fixed_segments, merge
-from .base import AnswerHistory, Labels, Method, Recording, Words, required, size, unasked
+from ..model.intervals import Floats, Intervals, Ints, fixed_segments, merge
+from .base import AnswerHistory, Labels, Method, Recording, Words, size, unasked
 from .bisection import NEAR, noticing
 from .fixed import Fixed, Placed
-from .model import B, Floats, Ints, R, Sums
+from .model import B, R, Sums
 
 if TYPE_CHECKING:
     from .problem import LabelingProblem, MethodOutcome
@@ -58,9 +58,9 @@ class ByHand(Method):
             check("lapse_rate", self.miss_rate, called="miss_rate")
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> ByHand:
-        """Nothing needs to be told; segment_length is that of a page."""
-        return cls(page=settings.get("segment_length"))
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
+        """Nothing needs to be told; segment_length is that of a page, or of the segments to screen by."""
+        return super().of({**settings, "page": settings.get("segment_length")}, recordings)
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The whole recording, page by page."""
@@ -73,7 +73,6 @@ class ByHand(Method):
         return Labels(found.segments, np.where(found.present == 1, np.nan, found.present))
 
     def words(self) -> Words:
-        """How people say it."""
         return Words("marking by hand", "Mark by hand where events begin and end", "by hand")
 
     def sums(self, problem: LabelingProblem) -> Sums:
@@ -102,16 +101,11 @@ class ByHand(Method):
 class Screening(ByHand):
     """Fixed segments first; then the present ones, with one segment on either side, are heard and marked by hand."""
 
-    segment_length: float = 10.0
+    segment_length: float = field(kw_only=True)
     name: ClassVar[str] = "screening"
     planned: ClassVar[str] = "named"
     follows_answers: ClassVar[bool] = True
     colour: ClassVar[int] = 5
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Screening:
-        """From segment_length."""
-        return cls(segment_length=required(settings, "segment_length", cls.name))
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
         """The segments; once they are answered, the stretches to mark."""
@@ -126,7 +120,6 @@ class Screening(ByHand):
         return unasked(asked, merge(np.clip(around, 0.0, recording.length)))
 
     def words(self) -> Words:
-        """How people say it."""
         width = size(self.segment_length)
         name = f"screening by {width} segments, then by hand"
         return Words(name, f"Label {width} segments, then mark by hand in the present ones", "screening")

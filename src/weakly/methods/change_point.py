@@ -17,11 +17,10 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.errors import InvalidInput, MissingExtra
 from ..base.symbols import positive
-from ..model.intervals import Features, Intervals
+from ..model.intervals import Bools, Features, Floats, Intervals
 from ..posterior.particle_kernels import FIRST
 from ..posterior.particles import NO_SIGNAL, SignalPrior
 from .base import Recording, enough
@@ -36,7 +35,7 @@ _kept: OrderedDict[Any, tuple[Any, SignalPrior]] = OrderedDict()  # with the fea
 _lock = threading.Lock()
 
 
-def prepare(features: Features) -> NDArray[np.float64]:
+def prepare(features: Features) -> Floats:
     """The rows that changes are looked for in: every dimension on the same noise floor, and the activity for log-mel.
 
     A call that glides from band to band changes all the time; how much sound there is above the floor does not, so
@@ -60,11 +59,11 @@ def prepare(features: Features) -> NDArray[np.float64]:
     return running if trust == 1 else np.hstack((trust * running, (1 - trust) * whole))
 
 
-def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scaled(rows: Floats) -> Floats:
     return np.asarray(rows / (max(1e-9, float(rows.std())) * np.sqrt(rows.shape[1])), dtype=np.float64)
 
 
-def excess(values: NDArray[np.float64], step: float, *, block: float = 0.5, span: int = 13) -> NDArray[np.float64]:
+def excess(values: Floats, step: float, *, block: float = 0.5, span: int = 13) -> Floats:
     """How far each band stands over its running background, in units of how much it flutters.
 
     Of ``span`` blocks around, the background is the median of their lower thirds, and the flutter (of twice as many)
@@ -85,14 +84,12 @@ def excess(values: NDArray[np.float64], step: float, *, block: float = 0.5, span
     return np.asarray((smooth - floor) / np.maximum(flutter, 0.3), dtype=np.float64)
 
 
-def loudness(above: NDArray[np.float64]) -> NDArray[np.float64]:
+def loudness(above: Floats) -> Floats:
     """How much sound there is that the background does not explain."""
     return np.asarray(np.sqrt(np.mean(np.clip(above - 2.0, 0.0, 8.0) ** 2, axis=1)), dtype=np.float64)
 
 
-def change_score(
-    rows: NDArray[np.float64], *, step: float, windows: tuple[float, ...] = WINDOWS
-) -> NDArray[np.float64]:
+def change_score(rows: Floats, *, step: float, windows: tuple[float, ...] = WINDOWS) -> Floats:
     r"""How much the signal changes at each row: the distance between the means of the past and of the future window.
 
     .. math:: g(t) = \sum_w \lVert \bar x_{[t - w, t)} - \bar x_{[t, t + w)} \rVert / \sigma_w
@@ -121,9 +118,7 @@ def change_score(
     return score
 
 
-def peaks(
-    rows: NDArray[np.float64], times: NDArray[np.float64], *, windows: tuple[float, ...] = WINDOWS
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def peaks(rows: Floats, times: Floats, *, windows: tuple[float, ...] = WINDOWS) -> tuple[Floats, Floats]:
     """The times of the peaks of the change score, most prominent first, and their prominences."""
     from scipy.signal import find_peaks
 
@@ -136,7 +131,7 @@ def peaks(
     return (times[index] + times[np.maximum(index - 1, 0)]) / 2, found["prominences"][order]
 
 
-def apart(boundaries: NDArray[np.float64], length: float, shortest: float) -> NDArray[np.bool_]:
+def apart(boundaries: Floats, length: float, shortest: float) -> Bools:
     """Which of the boundaries, best first, can be taken so that no segment is shorter than this."""
     taken = [0.0, length]
     kept = np.zeros(len(boundaries), dtype=bool)
@@ -148,7 +143,7 @@ def apart(boundaries: NDArray[np.float64], length: float, shortest: float) -> ND
     return kept
 
 
-def partition(boundaries: NDArray[np.float64], length: float) -> Intervals:
+def partition(boundaries: Floats, length: float) -> Intervals:
     """The segments between the boundaries, from 0 to the end."""
     inner = np.unique(np.round(boundaries[(boundaries > 1e-6) & (boundaries < length - 1e-6)], 6))
     edges = np.concatenate(([0.0], inner, [length]))
@@ -211,10 +206,10 @@ class ChangePoint(AtOnce):
         positive("shortest", self.shortest, zero=True)
 
     def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
         if self.budget is not None:
             return self._shared[recording.name]
-        return partition(self.boundaries(recording.known_features(), recording.length), recording.length)
+        n = None if self.n_queries is None else self.n_queries - 1
+        return partition(self.ranked(recording.known_features(), recording.length)[0][:n], recording.length)
 
     @cached_property
     def _shared(self) -> dict[str, Intervals]:
@@ -228,12 +223,7 @@ class ChangePoint(AtOnce):
             cuts[i].append(t)
         return {one.name: partition(np.array(each), one.length) for one, each in zip(self.recordings, cuts)}
 
-    def boundaries(self, features: Features, length: float) -> NDArray[np.float64]:
-        """The change points in seconds."""
-        n = None if self.n_queries is None else self.n_queries - 1
-        return self.ranked(features, length)[0][:n]
-
-    def ranked(self, features: Features, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def ranked(self, features: Features, length: float) -> tuple[Floats, Floats]:
         """The peaks that can be boundaries, most prominent first, and their prominences."""
         times, prominence = peaks(prepare(features), features.times, windows=self.windows)
         least = (2.0 if self.n_queries is None else 0.0) if self.threshold is None else self.threshold

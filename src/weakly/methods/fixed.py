@@ -23,7 +23,7 @@ from ..model.intervals import (
     window_starts,
     windows_per_cell,
 )
-from .base import AnswerHistory, Labels, Method, Recording, Words, enough, lookup, required, size, unasked
+from .base import AnswerHistory, Labels, Method, Recording, Words, enough, lookup, size, unasked
 
 if TYPE_CHECKING:
     from .model import Sums
@@ -113,20 +113,17 @@ class Fixed(Placed):
         return cls(segment_length=length, n_queries=count)
 
     def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
         if self.segment_length is None:
             edges = np.linspace(0.0, recording.length, (self.n_queries or 1) + 1)
             return np.column_stack((edges[:-1], edges[1:]))
         return fixed_segments(recording_length=recording.length, segment_length=self.segment_length)
 
     def words(self) -> Words:
-        """How people say it."""
         length = f"{self.n_queries} equal" if self.segment_length is None else size(self.segment_length)
         return Words(f"{length} segments", f"Label {length} segments", "segments")
 
     @property
     def command(self) -> str:
-        """The options of ``weakly queries`` that make it."""
         return super().command.removeprefix("--method fixed ").replace("--n-queries", "--queries-per-recording")
 
     def placement(self, phase: float = 0.0) -> tuple[float, Placement] | None:
@@ -183,10 +180,10 @@ class Windows(Placed):
     colour: ClassVar[int] = 2
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Windows:
+    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
         """From segment_length, hop (half of it unless told) and votes."""
-        length = required(settings, "segment_length", cls.name)
-        return cls(segment_length=length, hop=float(settings.get("hop", length / 2)), votes=settings.get("votes"))
+        half = {"hop": settings["segment_length"] / 2} if "segment_length" in settings else {}
+        return super().of({**half, **settings}, recordings)
 
     def __post_init__(self) -> None:
         windows = self.windows_per_cell
@@ -217,7 +214,6 @@ class Windows(Placed):
         return Labels(cells, labels, windows[given == 1])
 
     def words(self) -> Words:
-        """How people say it."""
         width, step, (k, of) = size(self.segment_length), seconds(self.hop), (self.threshold, self.windows_per_cell)
         votes = f"{k} of the {of} windows over it {'is' if k == 1 else 'are'}"
         return Words(
@@ -288,19 +284,12 @@ class Oracle(AtOnce):
     planned: ClassVar[str] = "always"
     is_attainable: ClassVar[bool] = False
 
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Oracle:
-        """Nothing needs to be told."""
-        return cls()
-
     def segments(self, recording: Recording) -> Intervals:
-        """All segments of the recording."""
         if recording.events is None:
             raise InvalidInput(f"recording {recording.name!r}: the oracle needs strong labels; give events")
         return oracle_segments(recording.events, recording_length=recording.length)
 
     def words(self) -> Words:
-        """How people say it."""
         return Words("oracle (a limit)", "Label the true events", self.name)
 
     def expected(self, problem: LabelingProblem) -> MethodOutcome:
@@ -330,7 +319,6 @@ class _Unasked(Method):
         return Labels(np.array([[0.0, recording.length]]), np.array([self.present]))
 
     def words(self) -> Words:
-        """How people say it."""
         return Words(f"label {self.name}", f"Call {self.name} present and ask nobody", self.called)
 
     def expected(self, problem: LabelingProblem) -> MethodOutcome:

@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,16 +29,8 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check, positive, whole
 from ..model.intervals import Intervals, unlike
 from ..model.lengths import Lengths
-from ..posterior.particles import (
-    EXPECTED,
-    NO_SIGNAL,
-    ParameterPrior,
-    ParticlePosterior,
-    SignalPrior,
-    is_audit,
-    logit,
-    particle_posterior,
-)
+from ..posterior.expected import ParameterPrior, logit
+from ..posterior.particles import EXPECTED, NO_SIGNAL, ParticlePosterior, SignalPrior, is_audit, particle_posterior
 from ..posterior.renewal import Array
 from .base import AnswerHistory, Labels, Method, Recording, Words
 from .change_point import signal_of
@@ -222,37 +214,46 @@ class Information(Method):
         return bool((self._alone(recording, asked, part, None).active <= 0.5).all())
 
     def prior(self, recording: Recording, start: float, asked: AnswerHistory) -> ParameterPrior:
-        """What the other stretches of the campaign teach this one: the first of them that know something."""
-        lessons = list(self._lessons)
-        if recording.name not in self.campaign:
-            lessons = [*self._taught(recording, asked), *lessons]
+        """What the others teach a stretch: the first of them that know something, and of the rate of events all."""
+        if recording.name and recording.name not in self.campaign:
+            return self.among({recording.name: (recording, asked), **self.campaign}).prior(recording, start, asked)
         own = recording.name, start
-        return self.base_prior.taught([lesson for *place, lesson in lessons if tuple(place) != own][:_TEACHERS])
+        lessons = [lesson for place, lesson in self._lessons if place != own][:_TEACHERS]
+        return self.base_prior.taught(lessons, [law for place, law in self._laws.items() if place != own])
 
     @cached_property
-    def _lessons(self) -> list[tuple[str, float, tuple[Array, Array]]]:
-        """What the first stretches of the campaign teach, one more than are listened to: none teaches itself."""
-        every = (lesson for each in self.campaign.values() for lesson in self._taught(*each))
-        return list(islice(every, _TEACHERS + 1))
+    def _heard(self) -> list[tuple[Recording, AnswerHistory, Stretch, int]]:
+        """The stretches of the campaign that were asked about, and how many answers each has."""
+        every = ((*each, part) for each in self.campaign.values() if len(each[1]) for part in self._cut(each[0]))
+        said = ((one, asked, part, part.asked(asked).present) for one, asked, part in every)
+        return [(one, asked, part, int((~np.isnan(x)).sum())) for one, asked, part, x in said if len(x)]
 
-    def _taught(self, recording: Recording, asked: AnswerHistory) -> Iterator[tuple[str, float, tuple[Array, Array]]]:
-        """What each stretch teaches, after 4 and after 16 answers: the others need not follow every one."""
-        for part in self._cut(recording) if len(asked) >= _LESSONS[-1] else ():
-            known = int((~np.isnan(part.asked(asked).present)).sum())
-            for n in [least for least in _LESSONS if known >= least][:1]:
-                yield recording.name, part.start, self._summary(recording, asked, part, n)[1]
+    @cached_property
+    def _laws(self) -> dict[tuple[str, float], Array]:
+        """How likely the answers about each stretch are under every law of rates."""
+        return {(one.name, part.start): self._summary(one, asked, part)[1] for one, asked, part, _ in self._heard}
+
+    @cached_property
+    def _lessons(self) -> list[tuple[tuple[str, float], tuple[Array, Array]]]:
+        """What the first stretches of the campaign teach, one more than are listened to: none teaches itself. After 4
+        and after 16 answers: the others need not follow every one."""
+        first = [each for each in self._heard if each[-1] >= _LESSONS[-1]][: _TEACHERS + 1]
+        return [((one.name, part.start), self._summary(one, asked, part, next(n for n in _LESSONS if many >= n))[2])
+                for one, asked, part, many in first]  # fmt: skip
 
     def _summary(self, recording: Recording, asked: AnswerHistory, part: Stretch, n: int | None = None) -> Any:
-        """How much the next answer is expected to tell for its cost, and what it teaches the others, after
-        its first n answers and by itself: neither changes with what others teach, so both are kept."""
+        """How much the next answer is expected to tell for its cost, how likely the answers are under every law of
+        rates, and what they teach the others; n: of the first n answers, without the former. What a stretch says by
+        itself does not change with what others teach, so that it is kept."""
         mine = part.asked(asked)
         mark = (self.base_prior.digest, self._mark(recording), part, n, mine.segments[:n].tobytes(),
                 mine.present[:n].tobytes())  # fmt: skip
 
-        def made() -> tuple[float, tuple[Array, Array]]:
+        def made() -> Any:
             known = self._alone(recording, asked, part, n)
             refused = mine.segments[np.isnan(mine.present)]
-            return self._best(known, part, 1, refused)[1], known.learned()
+            need = 0.0 if n else self._best(known, part, 1, refused)[1]
+            return need, known.likely_laws(), known.learned()
 
         return _remembered(mark, made)
 
@@ -310,7 +311,7 @@ class Information(Method):
         spread = known.wrong_factor * float(known.wrong_seconds(part.start, part.end).std())
         likely = wrong + _SURE * spread * np.sqrt((part.end - part.start) / recording.length)  # stretches add up
         return {"wrong_time": wrong, "likely": likely, "target": target, "event_seconds": seconds, "n_events": n_events,
-                "answers_left": left, "surprise": known.z, "prior_conflict": known.prior_conflict}  # fmt: skip
+                "answers_left": left}  # fmt: skip
 
     def outlook(self, recording: Recording, asked: AnswerHistory) -> dict[str, float]:
         """Expected wrong time, events and answers that are left, over all stretches of a recording."""

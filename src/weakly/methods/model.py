@@ -17,26 +17,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.compiled import kernel, sort_together
 from ..engine.scoring import measure
 from ..engine.tally import EXPOSURE, SCORES, Tally, of_labels
 from ..model.annotator import PresenceRule
 from ..model.answer_model import AnswerModels
-from ..model.intervals import EventArrays, Placement
-from ..model.lengths import Lengths
+from ..model.intervals import Bools, EventArrays, Floats, Ints, Placement
+from ..model.lengths import Lengths, gauss, panel_nodes
 from .base import Labels
 from .fixed import Placed
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 R = {name: k for k, name in enumerate(SCORES)}
 B = {name: k for k, name in enumerate(EXPOSURE)}
 _KEPT = 4  # hops that stay of a recording's middle, besides those that the windows at its ends reach
 _FEW = 12  # lengths that stand for all where ways are tried
 _MOST = 1000  # lengths that stand for a longer sample
-_gauss = lru_cache(np.polynomial.legendre.leggauss)
 _DRAFT = 4_000  # events on which windows are searched where there are many more
 
 
@@ -63,12 +59,6 @@ class Measured:
     raw: Floats  # (units, SCORES)
     base: Floats  # (units, EXPOSURE)
     weight: Floats  # (units,)
-
-    @property
-    def sums(self) -> tuple[Floats, Floats]:
-        """Over all units."""
-        raw, base = (np.einsum("u,uk->k", self.weight, each) for each in (self.raw, self.base))
-        return raw, base
 
 
 def _mixed(timelines: EventArrays, design: Placed, criteria: AnswerModels, phase: float = 0.0) -> tuple[Floats, Floats]:
@@ -126,7 +116,7 @@ class RecordingModel:
     full: EventArrays  # recordings with events, class by class
     silent: EventArrays  # one for each length of recordings without
     weight: Floats  # of both
-    has_events: NDArray[np.bool_]  # (classes, recordings)
+    has_events: Bools  # (classes, recordings)
     quiet: Floats  # (classes, lengths): how many recordings without events of the class are so long
     lengths: Floats  # of every recording
     labels: tuple[str, ...]
@@ -290,8 +280,8 @@ class SingleEventModel:
 
     def sums(self, part: Measured) -> tuple[Floats, Floats]:
         """Over the recordings of the one class."""
-        raw, base = part.sums
-        return raw[None], base[None]
+        raw, base = (np.einsum("u,uk->k", part.weight, each)[None] for each in (part.raw, part.base))
+        return raw, base
 
     @property
     def time(self) -> float:
@@ -309,10 +299,8 @@ class SingleEventModel:
             cuts = (np.asarray(law.frozen.cdf(splits), dtype=np.float64) - below) / (1 - below)
             tails, n = 10.0 ** -np.arange(2.0, 7.0, 2.0 if smooth else 1.0), 8 if smooth else 32
             edges = np.unique(np.clip([0.0, *tails, *np.arange(1, n) / n, *(1 - tails), 1.0, *cuts], 0.0, 1.0))
-            x, w = _gauss(4 if smooth else 6)
-            half = np.diff(edges)[:, None] / 2
-            values = np.asarray(law.quantile((edges[:-1, None] + half * (1 + x)).ravel()), dtype=np.float64)
-            shares = (half * w).ravel()
+            x, w = panel_nodes(edges, 4 if smooth else 6)
+            values, shares = np.asarray(law.quantile(x.ravel()), dtype=np.float64), w.ravel()
         return np.minimum(values, self.longest), shares
 
     def measure(self, design: Placed, criteria: AnswerModels) -> Measured:
@@ -337,8 +325,7 @@ class SingleEventModel:
         return made, np.array([0, len(made.weight)])
 
     def placed(self, width: float, rule: PresenceRule) -> tuple[EventArrays, Ints, Floats, Floats, Any]:
-        """Where events lie on segments of this width: timelines, the recording of each, the lengths of all recordings,
-        how often each counts, and how many segments far from events were left out of it."""
+        """The same of the one event, whose recordings are shortened."""
         line, shares, first, weight, removed = _placed_events(self, width, width, AnswerModels.of(rule=rule))
         times = self.share * np.repeat(shares, np.diff(first, append=len(line))) * weight[:, 0]
         lengths, times = np.append(line.lengths, self.longest), np.append(times, 1 - self.share)
@@ -384,7 +371,7 @@ def _placed_events(
     d, shares = model.nodes(splits, smooth=criteria.is_continuous)
     kinks = criteria.kinks(d, width)
     kinks[~np.isfinite(kinks)] = 0.0
-    nodes = _gauss(3 if criteria.is_continuous else 1)
+    nodes = gauss(3 if criteria.is_continuous else 1)
     first, *rest = _starts(d, model.longest, hop, width, _KEPT * (1 + round(width / hop)), kinks, *nodes)
     bounds, length, weight, removed = rest
     return EventArrays(bounds, np.arange(len(length) + 1), length), shares, first, weight[:, None], removed[:, None]

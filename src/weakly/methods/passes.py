@@ -11,10 +11,10 @@ import numpy as np
 
 from ..base.errors import InvalidInput
 from ..base.results import format_length, percent, seconds
-from ..model.intervals import Intervals
+from ..model.intervals import Floats, Intervals
 from .base import AnswerHistory, Method, Recording, Words
 from .fixed import Fixed
-from .model import Floats, R, Sums
+from .model import R, Sums
 from .problem import FOUND, LabelingProblem, MethodOutcome, contributions
 
 _MOST = 12  # passes that are compared at most
@@ -41,7 +41,6 @@ class Passes(Method):
         return any(own.is_simulated for _, own in self.passes)
 
     def of_class(self, label: str) -> Method:
-        """What is asked about one class."""
         return next((own for labels, own in self.passes if label in labels), self)
 
     def next(self, recording: Recording, asked: AnswerHistory) -> Intervals:
@@ -54,16 +53,13 @@ class Passes(Method):
         """What gives the same labels at once, pass by pass."""
         return Passes(tuple((labels, own.same_labels) for labels, own in self.passes))
 
-    @property
-    def _lengths(self) -> list[float]:
-        return [float(getattr(own, "segment_length", None) or 0.0) for _, own in self.passes]
-
     def words(self) -> Words:
         """How people say it: what is asked about whom, for few passes; from where to where lengths go, for many."""
-        widths = [seconds(length) for length in self._lengths]
+        lengths = [float(getattr(own, "segment_length", None) or 0.0) for _, own in self.passes]
+        widths = [seconds(length) for length in lengths]
         told = ", ".join(widths) if len(widths) < 4 else f"{widths[0]} to {widths[-1]}"
         if len(widths) > 3 or any(len(labels) > 3 for labels, _ in self.passes):
-            span = from_to(min(self._lengths), max(self._lengths))
+            span = from_to(min(lengths), max(lengths))
             each = f"each with segments {span}, by how long the classes last"
         else:
             each = ", ".join(f"{' and '.join(labels)} with {own.words().name}" for labels, own in self.passes)

@@ -16,11 +16,11 @@ from ..engine.tally import EXPOSURE, SCORES, Tally
 from ..model.annotator import Annotator
 from ..model.answer_model import AnswerModels
 from ..model.cost import Cost
-from ..model.intervals import EventArrays
+from ..model.intervals import EventArrays, Floats
 from ..model.lengths import Lengths
 from .base import Method, Outcome, Recording, SimulatedAnnotator, run
 from .fixed import Fixed, Placed
-from .model import B, Floats, Model, R, RecordingModel, Sums, some_recordings, tally
+from .model import B, Model, R, RecordingModel, Sums, some_recordings, tally
 
 T = TypeVar("T")
 COMMON = (1.0, 3.0, 5.0, 10.0)  # the segment lengths that people use, in seconds

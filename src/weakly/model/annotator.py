@@ -161,7 +161,6 @@ class PresenceRule:
 
 
 _MAKERS = ("fraction", "seconds", "coverage", "shorter", "margin")  # rules of one number
-_half_second_or_half = PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5))
 
 #: The rules that tools apply when they turn strong labels into clip labels, with the values that they document.
 PRESETS: dict[str, PresenceRule] = {
@@ -172,7 +171,7 @@ PRESETS: dict[str, PresenceRule] = {
     "perch": PresenceRule.any(),
     "sed_eval": PresenceRule.any(),
     "a-cpd": PresenceRule.coverage(0.5),
-    "fsd-mix-sed": _half_second_or_half,
+    "fsd-mix-sed": PresenceRule.either(PresenceRule.seconds(0.5), PresenceRule.fraction(0.5)),
 }
 
 
@@ -356,13 +355,6 @@ class Annotator:
         """The chance that the criterion of the vote, the j-th smallest of k, is met at this event fraction."""
         single = self.criterion_cdf(event_fraction)
         return single if self.votes is None else _at_least(self.votes, single)
-
-    def voted_area(self, event_fraction: ArrayLike) -> NDArray[np.float64]:
-        """The integral of :meth:`voted_cdf` from zero."""
-        h = np.asarray(event_fraction, dtype=np.float64)
-        if self.votes is None:
-            return law_integrals(self.presence_criterion, h)[0]
-        return self.panels.integrals(self.voted_cdf, h)[0]
 
     def criteria(self, n: int) -> NDArray[np.float64]:
         """Criteria of equal weight that stand for a law: steps at them from P(present | 0) to P(present | 1) have the

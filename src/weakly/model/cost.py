@@ -118,11 +118,6 @@ class Cost:
         """Whether it follows the hours of work, paid or not."""
         return self.currency == "h" or self.per_hour is not None
 
-    @property
-    def is_free(self) -> bool:
-        """Whether answers cost nothing although they take time."""
-        return self.per_query == 0 and self.seconds_per_answer > 0
-
     def _seconds(self, listened: Any, n_queries: Any, n_ticks: Any, reviewed: Any, n_marks: Any) -> tuple[Any, Any]:
         """Seconds of answering and of marking, of one person."""
         answering = listened / self.speed + self.seconds_per_answer * n_queries + self.seconds_per_tick * n_ticks

@@ -21,6 +21,7 @@ import numpy as np
 from ..base.compiled import count_up_to, kernel, sort_together
 from .annotator import Annotator
 from .answer_model import AnswerModel, Floats
+from .criterion_law import law_integrals
 
 
 @kernel
@@ -51,16 +52,19 @@ def _rise(state: Any, before: float, after: float) -> None:
     if after <= before:
         return
     rate = min(1.0, (after - before) / (1 - before)) if before < 1 else 1.0
-    for m in range(k, 0, -1):  # from above: state[m] gathers from those below, which are still as they were
+    if k == 1:  # what follows, without its powers
         for v in range(state.shape[1]):
-            total = state[m, v] * _power(1 - rate, k - m)
-            ways = 1.0
-            for up in range(1, m + 1):  # `up` of the k - m + up voters that were not met rise
-                ways = ways * (k - m + up) / up
-                total += state[m - up, v] * ways * _power(rate, up) * _power(1 - rate, k - m)
-            state[m, v] = total
-    for v in range(state.shape[1]):
-        state[0, v] *= _power(1 - rate, k)
+            state[1, v] += state[0, v] * rate
+            state[0, v] *= 1 - rate
+        return
+    for m in range(k, -1, -1):  # from above: state[m] gathers from those below, which are still as they were
+        stay, ways = _power(1 - rate, k - m), 1.0
+        for v in range(state.shape[1]):
+            state[m, v] *= stay
+        for up in range(1, m + 1):  # `up` of the k - m + up voters that were not met rise
+            ways, rise = ways * (k - m + up) / up, _power(rate, up)
+            for v in range(state.shape[1]):
+                state[m, v] += state[m - up, v] * ways * rise * stay
 
 
 @kernel
@@ -70,13 +74,11 @@ def _answer(state: Any, chances: Any, count: float) -> None:
     for m in range(state.shape[0]):
         p = chances[m]
         if full == 1:
-            state[m, 0] *= pow(1 - p, count)
+            state[m, 0] *= 1 - p if count == 1.0 else pow(1 - p, count)
             continue
         for v in range(full - 1, -1, -1):
             total, law = 0.0, pow(1 - p, count)
-            for up in range(v + 1):
-                if up > count:
-                    break
+            for up in range(min(v, int(count)) + 1):
                 total += state[m, v - up] * law
                 law = law * (count - up) / (up + 1) * p / (1 - p) if p < 1 else (1.0 if up + 1 == count else 0.0)
             state[m, v] = total
@@ -92,10 +94,8 @@ def found(own: Any, best: Any, count: Any, chances: Any, votes: Any) -> float:
     total, below = 0.0, 0.0
     for i in by_own:  # the smallest criterion lies between the fraction before and this one
         level = own[i]
-        if level <= below:
-            continue
-        if votes[i] == 0:
-            below = level
+        if level <= below or votes[i] == 0:
+            below = max(below, level)
             continue
         state = np.zeros((k + 1, votes[i]))
         state[0, 0] = _power(1 - below, k)
@@ -194,8 +194,7 @@ def _segments(s: float, a: float, b: float, w: float, bounds: Any, rows: Any, ou
     out[1, 2] = 1.0 if n > 1 and bounds[0] <= end <= bounds[1] else 0.0
     out[2, 0], out[2, 2] = min(1.0, w / d), max(0.0, n - 2.0)
     for i in range(3):
-        if out[i, 2] == 0.0:
-            out[i, 0] = 0.0
+        out[i, 0] = 0.0 if out[i, 2] == 0.0 else out[i, 0]
         out[i, 1] = out[i, 0]
     if rows.shape[0] > 0:
         circle = bounds[2]  # its pieces lie within one turn
@@ -396,7 +395,8 @@ def _integrated(annotator: Annotator, a: Floats, d: Floats, q: Floats, low: Floa
 
     f0, f1 = answered(g0), answered(g1)
     slope = np.divide(f1 - f0, g1 - g0, out=np.zeros_like(g0), where=g1 > g0)
-    met, area = annotator.voted_cdf(g), annotator.voted_area(g)
+    met, law, is_vote = annotator.voted_cdf(g), annotator.presence_criterion, annotator.votes is not None
+    area = annotator.panels.integrals(annotator.voted_cdf, g)[0] if is_vote else law_integrals(law, g)[0]
     parts = f1 * met[:, 1:] - f0 * met[:, :-1] - slope * np.diff(area, axis=1)
     total = np.where(g1 > g0, parts, 0.0).sum(axis=1) + met[:, 0] * f0[:, 0]
     return np.asarray(total, dtype=np.float64).reshape(shape)

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,15 +26,16 @@ from .criterion_law import Law, law_parameters
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+gauss = lru_cache(np.polynomial.legendre.leggauss)
+_NODES, _WEIGHTS = gauss(24)
 #: Panels end at the quantiles 2^-k and 1 - 2^-k, so that they close in on singular ends and long tails.
 _LEVELS = 0.5 ** np.arange(1, 50)
 
 
-def _panel_nodes(edges: Floats) -> tuple[Floats, Floats]:
+def panel_nodes(edges: Floats, n: int = 24) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights on each panel between the edges, shape (panels, nodes)."""
-    half = np.diff(edges)[:, None] / 2
-    return edges[:-1, None] + half * (1 + _NODES), half * _WEIGHTS
+    (nodes, weights), half = gauss(n), np.diff(edges)[:, None] / 2
+    return edges[:-1, None] + half * (1 + nodes), half * weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +341,7 @@ class Lengths:
         every = np.unique(np.concatenate((quantiles, tail, [start, end])))
         edges = every[np.isfinite(every) & (every >= start)]
         while True:
-            nodes, weights = _panel_nodes(edges)
+            nodes, weights = panel_nodes(edges)
             mass = np.sum(self._density(nodes) * weights, axis=1)
             rising, falling = np.asarray(self.frozen.cdf(edges)), np.asarray(self.frozen.sf(edges))
             # The smaller of the two keeps its digits: differences of the cdf are lost in the upper tail.
@@ -355,7 +356,7 @@ class Lengths:
 
     def _masses(self, edges: Floats) -> tuple[Floats, Floats]:
         """The nodes of panels between these edges, which are those of the law or finer, and the law's mass at each."""
-        nodes, weights = _panel_nodes(edges)
+        nodes, weights = panel_nodes(edges)
         flat = self._edges[1][np.searchsorted(self._edges[0], edges[:-1], side="right") - 1][:, None]
         return nodes, np.where(np.isnan(flat), self._density(nodes), flat) * weights
 

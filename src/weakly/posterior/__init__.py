@@ -11,10 +11,11 @@ process of events (:class:`~.renewal.Renewal`: law of lengths, rate, step) and a
     a millisecond or two.
 ``particles.particle_posterior(segments, present, recording_length=, expected=)``
     the same as particles, which also learn how people answer: for queries that are chosen one by one.
-``renewal``, ``fitting``, ``class_answers``, ``class_posterior``
+``renewal``, ``fitting``, ``rates``, ``class_answers``, ``class_posterior``
     the process of events: the law of lengths from timelines that recordings cut; gaps (of one kind, or of two where
-    events come in bouts) and law from the answers of many recordings; a class with all of its recordings, whether its
-    answers look like those of the process, and what would be made of answers that nobody has given yet.
+    events come in bouts; with a rate that may differ from recording to recording) and law from the answers of many
+    recordings; a class with all of its recordings, whether its answers look like those of the process, and what would
+    be made of answers that nobody has given yet.
 ``detector``
     scores of a detector as evidence.
 ``criterion``, ``law``

@@ -25,7 +25,7 @@ _MOST = 8192  # masks per boundary
 _MOST_STEPS = 100_000_000  # of a recording: more would fill the memory
 _NEAR = 1e-6  # of a step: what rounding may move
 _TICK = 1e-9
-_FAINT = 1e-13  # runs whose share is smaller are left out
+_FAINT, _SLIGHT = 1e-13, 1e-4  # runs whose share is smaller are left out, of criteria and of processes in a group
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,21 @@ def _runs(grid: Grid, ask: Questions) -> Runs:
     raise InvalidInput("so many different queries overlap that their answers cannot be kept apart; leave some out")
 
 
-def _run(chain: Chain, runs: Runs) -> _Run | int:
-    """The recursion, or the last boundary that a timeline reaches before the answers rule out all of them."""
-    *ahead, log_likelihood, reached = kernels.forward(chain, runs)
-    if not math.isfinite(log_likelihood):
-        return int(reached)
-    back, rise, active, moves, events = kernels.backward(chain, runs, *ahead, log_likelihood)
-    return _Run(chain, runs, float(log_likelihood), tuple(ahead), (back, rise), active, moves, events)
+class _Ahead(NamedTuple):
+    """The first half of the recursion, and the last boundary that a timeline reaches."""
+
+    chain: Chain
+    runs: Runs
+    value: Any
+    power: Any
+    log_likelihood: float
+    reached: int
+
+    def completed(self) -> _Run:
+        """With the way back."""
+        ahead = self.value, self.power
+        back, rise, active, moves, events = kernels.backward(self.chain, self.runs, *ahead, self.log_likelihood)
+        return _Run(self.chain, self.runs, float(self.log_likelihood), ahead, (back, rise), active, moves, events)
 
 
 class RuleChoices(NamedTuple):
@@ -192,24 +200,27 @@ class Prepared:
         top = float(logs.max())
         return self._level + top + math.log(float(np.exp(logs - top).mean())) if math.isfinite(top) else -math.inf
 
-    def posterior(self, renewal: Renewal | Uncertain) -> Posterior:
-        """The posterior under a process of events on the same steps, or under several with given chances."""
+    def posterior(self, renewal: Renewal | Uncertain, seen: dict[int, Any] | None = None) -> Posterior:
+        """The posterior under a process of events on the same steps, or under several with given chances. ``seen``
+        keeps what was worked out under those of a group, by identity."""
         process = Uncertain.of(renewal)
+        seen = {} if seen is None or process.groups is None else seen
+        for member in process.members:
+            if id(member) not in seen:
+                chain = self._chain(member)
+                seen[id(member)] = [_Ahead(chain, runs, *kernels.forward(chain, runs)) for runs in self.runs]
+        every = [seen[id(member)] for member in process.members]
+        logs = np.array([[run.log_likelihood for run in found] for found in every])
         weighed: list[tuple[tuple[int, ...], Array, float, _Run]] = []  # and the logarithm of the prior
-        reached = 0
-        for member, share in zip(process.members, process.weights):
-            chain = self._chain(member)
-            found = [_run(chain, runs) for runs in self.runs]
-            kept = [(c, run) for c, run in zip(self.combinations, found) if isinstance(run, _Run)]
-            if not kept:
-                reached = max([reached, *(run for run in found if not isinstance(run, _Run))])
-                continue
-            logs = np.array([run.log_likelihood for _, run in kept])
-            shares = np.exp(logs - logs.max())
-            for (c, run), part in zip(kept, shares / shares.sum()):
-                if part > _FAINT:
-                    weighed.append((c, share * part, math.log(share / len(self.runs)), run))
+        chances = process.chances(np.logaddexp.reduce(logs, axis=1))
+        for found, each, prior, share in zip(every, logs, process.weights, chances):
+            shares = np.exp(each - (each.max() if share > 0 else 0.0))
+            for k, part in enumerate(shares / max(float(shares.sum()), 1e-300)):
+                if part > _FAINT and share > (0.0 if process.groups is None else _SLIGHT * chances.max()):
+                    found[k] = run = found[k].completed() if isinstance(found[k], _Ahead) else found[k]
+                    weighed.append((self.combinations[k], share * part, math.log(prior / len(self.runs)), run))
         if not weighed:
+            reached = max(run.reached for found in every for run in found)
             raise Contradiction(min(self.recording_length, (1 + reached) * process.step))
         combinations, weights, log_prior, runs = zip(*weighed)
         weights = np.array(weights) / sum(weights)

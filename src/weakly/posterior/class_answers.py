@@ -41,6 +41,7 @@ from ..model.lengths import Lengths
 from . import fitting
 from .chain import Contradiction, Posterior, Prepared, prepare
 from .class_posterior import (
+    EXCLUDED,
     WORDS,
     ClassPosterior,
     RecordingPosterior,
@@ -50,16 +51,20 @@ from .class_posterior import (
     split,
     strata_of,
 )
-from .detector import Calibration, calibrate
+from .detector import Calibration, calibrate, explained
 from .fitting import AnswerPattern, Family, FittedFamily, Sheets
+from .rates import differing
 from .renewal import Array, Renewal, Uncertain
 
 _MOST_STEPS = 4000  # of an event whose law is left out
 _NODES = (32, 64)  # drawn at a time, for one parameter (16 leave the ends of its interval out) and for several
 _TURNS = 5  # of estimates of slips and of the process in turn
 CHECKS = ("neighbours", "recordings", "order")
+#: So many recordings that share their answers draw from a pool of timelines, and are seen to at a time.
+_APART, _POOL, _TOGETHER = 8, 200, 1000
 #: Data sets that are drawn.
 DRAWS = 200
+_SOME_RECORDINGS = 5  # of which rates may be seen to differ
 _MOST_RECORDINGS = 400  # that are asked again
 #: Steps of the recordings that tell the process: their answers take half a kilobyte of memory each.
 MOST_FITTED = 400_000
@@ -191,7 +196,7 @@ class ClassAnswers:
         log_likelihood = max((each.log_likelihood for each in families), default=0.0)
         log_likelihood = log_likelihood if given is None else sheets.log_likelihood(given)
         calibration = self.calibration
-        if calibration is None and any(p.frames is not None for p in self.patterns):
+        if self.process is None and any(p.frames is not None for p in self._fitted):
             calibration = self._calibrated(sheets.ready, likeliest, who)
         beliefs = [None] if calibration is None else calibration.beliefs
         slipping = fitting.slip_points(who, counts) if slips and families and integrated else [(who, 0.0)]
@@ -212,9 +217,9 @@ class ClassAnswers:
             # the node of each share of a family meets one of the slips, in no order
             which = np.searchsorted(upto, np.arange(1, len(thetas) + 1) * 0.6180339887 % 1 * upto[-1])
             if moved:
-                same = slice(None) if len(moved[0]) == thetas.shape[1] else slice(1)
+                same = slice(None) if each.family.names == best.family.names else slice(1)  # type: ignore[union-attr]
                 thetas[:, same] += np.array(moved)[which][:, same]
-            family = self._family(step, each.family.stages)
+            family = replace(each.family, step=step, longest=self._family(step).longest)
             nodes.append([(family.renewal(theta), int(k), part) for theta, k, part in zip(thetas, which, parts)])
         # every node meets every belief in the scores, each as likely
         nodes = [
@@ -223,13 +228,13 @@ class ClassAnswers:
         ]
         shares = shares_of(families)
         recordings, totals = self._recordings(views, nodes, shares, kept_of(families), draws, rng)
-        members, weights = zip(*((node, share * part) for each, share in zip(nodes, shares) for node, _, part in each))
+        every = [(Uncertain.of(node), share * part) for each, share in zip(nodes, shares) for node, _, part in each]
         p_values: dict[str, float] = {}
         if families and integrated:
             chosen = families[int(shares.argmax())]
             processes = [chosen.family.renewal(theta) for theta in chosen.strata(5)[0]]
             p_values = check(self.patterns, who, processes, self.order, rng)
-        process = Uncertain(members, np.array(weights))
+        process = Uncertain.mixed(*zip(*every))
         return ClassPosterior(
             self.label, process, who, families, recordings, totals, log_likelihood, counts, p_values, calibration
         )
@@ -245,12 +250,20 @@ class ClassAnswers:
             family = self._family(sheets.ready[0].grid.step, many)
             one = replace(found[1], family=family, score=-math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
-        return tuple(found[1 if self.bouts else 0 :])
+        if self.bouts:
+            return tuple(found[1:])
+        if sheets.times.sum() >= _SOME_RECORDINGS:
+            found.append(differing(sheets, found[0]))
+            if self.bouts is None and found[-1].log_evidence > found[0].log_evidence + EXCLUDED:
+                found.append(differing(sheets, found[0], short_gaps=True))
+        return tuple(one for one, is_kept in zip(found, kept_of(found)) if is_kept or not one.family.differs)
 
     def _calibrated(self, ready: Sequence[Prepared], process: Renewal, who: Any) -> Calibration:
         scored = [(one, p.frames, p.length) for one, p in zip(ready, self._fitted) if p.frames is not None]
         ones, frames, lengths = zip(*scored)
         none = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=x, annotator=who) for x in lengths]
+        if self.calibration is not None:
+            return explained(self.calibration, ones, none, frames, process, self.executor)
         return calibrate(ones, none, frames, process, executor=self.executor)
 
     def _slips(self, sheets: Sheets, renewal: Renewal) -> dict[str, Array]:
@@ -274,33 +287,39 @@ class ClassAnswers:
         tops = [max(each, key=lambda node: node[2])[0] for each in nodes]  # strata are the widest in the middle
         middle = [[node for node in each if node[0] is top] for each, top in zip(nodes, tops)]  # with every belief
         middle = [[(node, which, 1 / len(each)) for node, which, _ in each] for each in middle]
+        parts = [(replace(p, recordings=p.recordings[k : k + _TOGETHER]), of_all)
+                 for p, of_all in zip(self.patterns, told) for k in range(0, len(p.recordings), _TOGETHER)]  # fmt: skip
         jobs = (
             (p, self._base(self.step), views, nodes if of_all else middle, shares, self.label, draws, seed)
-            for p, of_all, seed in zip(self.patterns, told, rng.spawn(len(self.patterns)))
+            for (p, of_all), seed in zip(parts, rng.spawn(len(parts)))
         )
         sums = np.zeros((2, len(WORDS[:2]), len(nodes), draws))  # of those that did not tell the process, and did
         words, posteriors = f"{self.label}: timelines", []
-        drawn = in_order(_drawn, jobs, total=len(told), executor=self.executor, progress=self.progress, label=words)
-        for p, of_all, (active, expected, n_events, event_seconds) in zip(self.patterns, told, drawn):
+        drawn = in_order(_drawn, jobs, total=len(parts), executor=self.executor, progress=self.progress, label=words)
+        for (p, of_all), (active, expected, n_events, event_seconds, missed) in zip(parts, drawn):
+            sums[int(of_all)] += missed
+            ends: Any = None
             for name, events, seconds in zip(p.recordings, n_events, event_seconds):
                 if self.length_variation:  # lengths that are alike within a recording leave no trace in the answers
                     spread = math.sqrt(math.log1p(self.length_variation**2))
                     seconds = seconds * np.exp(spread * rng.normal(size=draws) - spread**2 / 2)
                     seconds = np.minimum(seconds, p.length)
                 sums[int(of_all)] += events, seconds
-                ends = [envelope(each[kept], value) for each, value in zip((events, seconds), expected)]
+                if ends is None or len(p.recordings) <= _APART:
+                    ends = [envelope(each[kept], value) for each, value in zip((events, seconds), expected)]
                 asked: Any = (p.segments, p.present, p.annotators, p.length, (name,))
                 made: Any = (self.step, active, *expected, *ends)
                 posteriors.append(RecordingPosterior(*asked, *made, frames=p.frames))
         if not all(told):
             for f, each in enumerate(nodes):
-                parts = np.array([part for _, _, part in each])
-                which = np.repeat(np.arange(len(each)), split(draws, parts))
+                weights = np.array([part for _, _, part in each])
+                which = np.repeat(np.arange(len(each)), split(draws, weights))
                 for total, more in zip(sums[1, :, f], sums[0, :, f]):
                     counts = np.maximum(np.bincount(which, minlength=len(each)), 1)
                     means = np.bincount(which, total, len(each)) / counts
-                    more *= (means / means[int(parts.argmax())])[which]
-        return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), dict(zip(WORDS, sums.sum(axis=0)))
+                    more *= (means / means[int(weights.argmax())])[which]
+        totals = dict(zip(WORDS, np.maximum(sums.sum(axis=0), 0.0)))
+        return tuple(sorted(posteriors, key=lambda one: self.order[one.recording])), totals
 
 
 def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
@@ -311,7 +330,8 @@ def _satisfied(ready: Prepared, renewal: Renewal, segments: Array) -> Array:
 def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Prepared:
     try:
         ready = pattern.prepared(base, who)
-        ready.posterior(base)  # answers that no timeline explains are told by the recording's name
+        if not math.isfinite(ready.log_likelihood(base)):
+            ready.posterior(base)  # answers that no timeline explains are told by the recording's name
     except Contradiction as error:
         raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
     return ready
@@ -319,32 +339,45 @@ def _prepared(pattern: AnswerPattern, base: Renewal, who: Any, label: str) -> Pr
 
 def _drawn(
     pattern: AnswerPattern, base: Renewal, views: Sequence[tuple[Any, Calibration | None]],
-    families: Sequence[Sequence[tuple[Renewal, int, float]]], shares: Array, label: str, draws: int, rng: Any,
-) -> tuple[Array, tuple[float, float], Array, Array]:  # fmt: skip
+    families: Sequence[Sequence[tuple[Renewal | Uncertain, int, float]]],
+    shares: Array, label: str, draws: int, rng: Any,
+) -> tuple[Array, tuple[float, float], Array, Array, Array]:  # fmt: skip
     """P(active), expected events and seconds; and of timelines drawn for each recording that shares the answers, the
     numbers and seconds of events, (recordings, families, draws). A node is a process, which of the views it meets, and
-    the share that it stands for."""
-    met = {which for nodes in families for _, which, _ in nodes}
-    readies = {which: pattern.prepared(base, *views[which]) for which in sorted(met)}
+    the share that it stands for. Many recordings share some timelines; last, what their sums are short of then."""
+    met = sorted({which for nodes in families for _, which, _ in nodes})
+    bare = {id(who): pattern.prepared(base, who) for who in {id(views[k][0]): views[k][0] for k in met}.values()}
+    readies = {which: pattern.scored(bare[id(views[which][0])], views[which][1]) for which in met}
+    seen: dict[int, Any] = {which: {} for which in met}  # under processes that several nodes share
     ready, many = next(iter(readies.values())), len(pattern.recordings)
     active, n_events = np.zeros(ready.grid.n), 0.0
     events, seconds = np.zeros((2, many, len(families), draws))
+    missed = np.zeros((2, len(families), draws))
     for f, (nodes, share) in enumerate(zip(families, shares)):
         first = 0
         for (node, which, part), size in zip(nodes, split(draws, np.array([each[2] for each in nodes]))):
             try:
-                known = readies[which].posterior(node)
+                known = readies[which].posterior(node, seen[which])
             except Contradiction as error:
                 raise error.of(f"{label}, recording {pattern.recordings[0]!r}") from error
             active += share * part * known.active
             n_events += share * part * known.n_events
-            for r in range(many if size else 0):
-                sample, onset, offset = known.draw(int(size), rng)
-                events[r, f, first : first + size] = np.bincount(sample, minlength=size)
-                seconds[r, f, first : first + size] = np.bincount(sample, weights=offset - onset, minlength=size)
-            first += size
+            mine = slice(first, first := first + int(size))
+            for r in range(many if size and many <= _APART else 0):
+                events[r, f, mine], seconds[r, f, mine] = _totals(known, int(size), rng)
+            if size and many > _APART:
+                pool = _totals(known, _POOL, rng)
+                events[:, f, mine], seconds[:, f, mine] = pool[:, rng.integers(_POOL, size=(many, int(size)))]
+                exact = np.array([known.n_events, known.event_seconds])
+                missed[:, f, mine] = many * (exact - pool.mean(axis=1))[:, None]
     width = np.diff(np.minimum(ready.grid.step * np.arange(ready.grid.n + 1), ready.recording_length))
-    return active, (n_events, float(active @ width)), events, seconds
+    return active, (n_events, float(active @ width)), events, seconds, missed
+
+
+def _totals(known: Posterior, many: int, rng: np.random.Generator) -> Array:
+    """Numbers and seconds of events in timelines that are drawn."""
+    sample, onset, offset = known.draw(many, rng)
+    return np.stack([np.bincount(sample, weights=each, minlength=many) for each in (1.0 + 0 * onset, offset - onset)])
 
 
 def check(

@@ -5,7 +5,9 @@ Made by :meth:`.class_answers.ClassAnswers.posterior`.
 **What is reported** is an envelope. Gaps of one kind (events that come independently) and of two kinds (bouts) are
 always both tried, each as likely beforehand. An interval reaches from the least lower to the greatest upper end of the
 95 % intervals under 1, 3 and 8 stages of short gaps, and under gaps of one kind unless the evidence excludes it: a
-logarithm of the Bayes factor above EXCLUDED. The value is the median of the averaged posterior. What it says of the
+logarithm of the Bayes factor above EXCLUDED; so with rates that differ between recordings, which are tried too
+(:mod:`.rates`). Where gaps of one kind are likelier and the number of stages hardly matters, these are one, averaged.
+The value is the median of the averaged posterior. What it says of the
 number of events is *identified* if its medians, over the stages and with short gaps expected half or twice as long,
 differ by no more than STABLE times, and the ends of the interval by no more than twice.
 """
@@ -92,6 +94,11 @@ class ClassPosterior:
         return bayes_factor(self.families)
 
     @property
+    def rates_differ(self) -> float | None:
+        """The logarithm of the Bayes factor, rates that differ from recording to recording against one for all."""
+        return bayes_factor(self.families, "differs")
+
+    @property
     def kept(self) -> NDArray[np.bool_]:
         """The families that intervals hold for."""
         return kept_of(self.families)
@@ -106,9 +113,9 @@ class ClassPosterior:
         """The largest over the smallest median of the number of events: over the stages of short gaps, and with short
         gaps expected half or twice as long."""
         medians = []
-        for row, each in zip(self.totals["n_events"], self.families):
+        for row, each, is_kept in zip(self.totals["n_events"], self.families, self.kept):
             family = each.family
-            if not family.stages:
+            if not family.stages or not is_kept:
                 continue
             nodes, parts = each.strata(strata_of(len(row)))
             which = np.repeat(np.arange(len(nodes)), split(len(row), parts))
@@ -141,7 +148,7 @@ class ClassPosterior:
     @property
     def bunching_unknown(self) -> bool:
         """Whether it is the gaps within bouts that leave the number of events open."""
-        if self.identified or not any(each.family.stages for each in self.families):
+        if self.identified or not any(each.family.stages and kept for each, kept in zip(self.families, self.kept)):
             return False
         low, high = self.overall["n_events_ci"]
         plain = math.inf if self.bayes_factor is None else float(np.diff(self.family_interval("n_events", 0))[0])
@@ -232,7 +239,7 @@ class ClassPosterior:
             if self.families:
                 weights = np.repeat(shares_of(self.families), drawn.shape[1])
                 values[-1] = float(_quantiles(drawn.ravel(), weights, [0.5])[0])
-            ends.append(envelope(drawn[self.kept], values[-1]))
+            ends.append(envelope(self._told(drawn), values[-1]))
         return {
             "label": self.label,
             "n_recordings": len(every),
@@ -241,6 +248,16 @@ class ClassPosterior:
             "painted_seconds": sum(duration(one.painted) for one in every),
             "log_likelihood": self.log_likelihood,
         }
+
+    def _told(self, drawn: Array) -> Array:
+        """What was drawn under the families that intervals hold for."""
+        stages = np.array([each.family.stages > 0 for each in self.families] or [False])
+        if not (self.kept & stages).any() or (self.bayes_factor or 0.0) >= 0 or self.stability > STABLE:
+            return np.asarray(drawn[self.kept])
+        many = drawn.shape[1]
+        weights = np.repeat(shares_of(self.families)[stages], many)
+        averaged = _quantiles(drawn[stages].ravel(), weights, (np.arange(many) + 0.5) / many)
+        return np.vstack((drawn[self.kept & ~stages], averaged))
 
     @property
     def estimates(self) -> list[dict[str, Any]]:
@@ -268,13 +285,13 @@ class ClassPosterior:
         none, c = (np.nan, np.nan), self.calibration
         if c is not None:
             how = "given" if c.covariance is None else "estimated"
-            numbers = {"score_temper": c.temper, "log_answers_given_scores": c.log_likelihood,
-                       "log_answers_without_scores": c.uncalibrated}  # fmt: skip
+            numbers = {} if c.covariance is None else {"score_temper": c.temper}
+            numbers |= {"log_answers_given_scores": c.log_likelihood, "log_answers_without_scores": c.uncalibrated}
             sure = c.interval(0)[0] > 0 or how == "given"
             rows.append(estimate(self.label, "score_scale", c.scale, c.interval(0), how, sure))
             rows.append(estimate(self.label, "score_offset", c.offset, c.interval(1), how, True))
-            for name, value in numbers.items() if how == "estimated" else ():
-                rows.append(estimate(self.label, name, value, none, how, True))
+            for name, value in numbers.items():
+                rows.append(estimate(self.label, name, value, none, "estimated", True))
         if (factor := self.bayes_factor) is not None:
             name, sure = "bouts_log_bayes_factor", abs(factor) > EXCLUDED
             rows.append(estimate(self.label, name, factor, none, "estimated", sure))
@@ -315,27 +332,34 @@ def envelope(drawn: Array, value: float) -> tuple[float, float]:
     return float(min(low.min(), value)), float(max(high.max(), value))
 
 
-def bayes_factor(families: Sequence[FittedFamily]) -> float | None:
-    """The logarithm of the Bayes factor, bouts against gaps of one kind; None where not both were tried."""
-    logs = [each.log_evidence for each in families]
-    if len(logs) < 2 or families[0].family.stages:
-        return None
-    return float(np.logaddexp.reduce(logs[1:]) - math.log(len(logs) - 1) - logs[0])
+def bayes_factor(families: Sequence[FittedFamily], quality: str = "bunches") -> float | None:
+    """The logarithm of the Bayes factor of families that have a quality (``bunches``, ``differs``) against the others;
+    None where not both were tried."""
+    logs, ours = _logs_of(families), np.array([getattr(each.family, quality) for each in families], np.bool_)
+    alike = np.array([each.family.stages == 0 for each in families], np.bool_)  # stages are one family
+    sums = [np.logaddexp.reduce(logs[side]) - math.log((side & alike).sum() + (side & ~alike).any())
+            for side in (ours, ~ours) if side.any()]  # fmt: skip
+    return float(sums[0] - sums[1]) if len(sums) == 2 else None
 
 
 def kept_of(families: Sequence[FittedFamily]) -> NDArray[np.bool_]:
-    """The families that intervals hold for."""
-    factor, kept = bayes_factor(families), np.ones(max(1, len(families)), np.bool_)
-    kept[0] = factor is None or factor <= EXCLUDED
-    return kept
+    """The families that intervals hold for: those that the evidence does not exclude, of all stages or none."""
+    logs, bouts = _logs_of(families), np.array([each.family.stages > 0 for each in families] or [False])
+    logs[bouts] = np.logaddexp.reduce(logs[bouts], initial=-np.inf)
+    return np.asarray(logs >= logs.max() - EXCLUDED)
+
+
+def _logs_of(families: Sequence[FittedFamily]) -> Array:
+    """The logarithm of how likely each family is: gaps of one kind with one rate, with rates that differ, the latter
+    with some short gaps, and of two kinds are alike beforehand, and so all stages of the last."""
+    many = sum(each.family.stages > 0 for each in families)
+    logs = [each.log_evidence - math.log(many if each.family.stages else 1.0) for each in families]
+    return np.array(logs or [0.0])
 
 
 def shares_of(families: Sequence[FittedFamily]) -> Array:
-    """How likely each family is: gaps of one kind and of two alike beforehand, and so all stages of the latter."""
-    if not families:
-        return np.ones(1)
-    many = sum(each.family.stages > 0 for each in families)
-    logs = np.array([each.log_evidence - math.log(many if each.family.stages else 1.0) for each in families])
+    """How likely each family is."""
+    logs = _logs_of(families)
     shares = np.exp(logs - logs.max())
     return np.asarray(shares / shares.sum())
 

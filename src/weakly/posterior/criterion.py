@@ -81,12 +81,6 @@ class CriterionEstimate:
         return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
 
     @property
-    def width(self) -> float:
-        """How wide the interval is."""
-        low, high = self.presence_criterion_ci
-        return high - low
-
-    @property
     def annotator(self) -> Annotator:
         """The annotator that was found, for plan, evaluate, simulate and infer."""
         if not self.identifiable:
@@ -210,17 +204,17 @@ class CriterionPosterior:
     a mean of shares, of seconds, or (either) both, NaN stands for none. ``log_evidence``: of all answers, beforehand.
     """
 
-    mean: law.Array
-    spread: law.Array
-    ends: law.Array
-    guess: law.Array
-    lapse: law.Array
-    weights: law.Array
+    mean: Floats
+    spread: Floats
+    ends: Floats
+    guess: Floats
+    lapse: Floats
+    weights: Floats
     n_items: int = 0
     family: str = "beta"
     details: FitDetails | None = None
-    seconds: law.Array | None = None
-    seconds_ends: law.Array | None = None
+    seconds: Floats | None = None
+    seconds_ends: Floats | None = None
     longest: float = 1.0
     log_evidence: float = 0.0
 
@@ -234,7 +228,7 @@ class CriterionPosterior:
         return _prior(float(d.min()), float(d.max())) if d.size and d.max() > 1.3 * d.min() else _prior(1.0, 1.0)
 
     @classmethod
-    def hard(cls, means: law.Array, log_likelihood: law.Array, *, rate: float, n_items: int = 0) -> CriterionPosterior:
+    def hard(cls, means: Floats, log_likelihood: Floats, *, rate: float, n_items: int = 0) -> CriterionPosterior:
         """Of one hard criterion with known rates of slips, given how likely each criterion makes the answers (log)."""
         rates = np.full((1, 1), rate)
         weights = np.exp(log_likelihood - log_likelihood.max())[:, None]
@@ -242,9 +236,7 @@ class CriterionPosterior:
         return cls(means, np.zeros(len(means)), ends, rates, rates, weights / weights.sum(), n_items)
 
     @classmethod
-    def fit(
-        cls, h: law.Array, y: law.Array, *, clusters: Sequence[Ints] = (), family: str = "beta"
-    ) -> CriterionPosterior:
+    def fit(cls, h: Floats, y: Floats, *, clusters: Sequence[Ints] = (), family: str = "beta") -> CriterionPosterior:
         """After many answers (1 or 0 at event fraction h), on a grid that closes in on them; rates at their best.
 
         ``clusters``: codes of recordings, of annotators, whose answers are alike.
@@ -310,7 +302,7 @@ class CriterionPosterior:
         n_items = self.n_items + int(known.sum())
         return replace(self, weights=weights / weights.sum(), n_items=n_items, details=None, log_evidence=evidence)
 
-    def _rise(self, h: law.Array, event_length: law.Array) -> law.Array:
+    def _rise(self, h: Floats, event_length: Floats) -> Floats:
         """How likely the criterion of every law is met at these fractions of events of this length; (laws, items)."""
         if self.seconds is None:
             return law.cdf(self.family, h, self.mean, self.spread)
@@ -338,7 +330,7 @@ class CriterionPosterior:
         seconds = np.zeros(len(share), dtype=bool) if self.seconds is None else ~np.isnan(self.seconds)
         return {"share": share & ~seconds, "seconds": seconds & ~share, "either": share & seconds}[name]
 
-    def information(self, event_fraction: ArrayLike, event_length: float | None = None) -> law.Array:
+    def information(self, event_fraction: ArrayLike, event_length: float | None = None) -> Floats:
         r"""The expected information of an answer at each event fraction about the law and its mean, in nats.
 
         .. math:: I(h) = H_2(\bar P(h)) - \sum_m w_m H_2(\bar P_m(h))
@@ -422,7 +414,7 @@ def _prior(shortest: float, longest: float) -> CriterionPosterior:
     return CriterionPosterior(**law.prior_grid(shortest, longest), longest=longest)
 
 
-def _entropy(p: law.Array) -> law.Array:
+def _entropy(p: Floats) -> Floats:
     return np.asarray(-scipy.special.xlogy(p, p) - scipy.special.xlogy(1 - p, 1 - p))
 
 

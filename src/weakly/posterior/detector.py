@@ -184,6 +184,19 @@ def log_answers_given_scores(
     return float(rows[:, 0].sum()), rows[:, 1:].sum(axis=0)
 
 
+def explained(
+    calibration: Calibration, ready: Sequence[Prepared], blanks: Sequence[Prepared], frames: Sequence[FrameScores],
+    renewal: Renewal, executor: Executor | None = None,
+) -> Calibration:  # fmt: skip
+    """The same with what scores that are calibrated already say of the answers: log P(answers | scores)."""
+    steps = [(one.grid.step, one.grid.n) for one in ready]
+    known = [calibration.evidence(each, *step) for each, step in zip(frames, steps)]
+    every: tuple[list[Any], ...] = known, [None] * len(frames)
+    jobs = [[(*pair, renewal, s) for *pair, s in zip(ready, blanks, evidence)] for evidence in every]
+    given, bare = (float(np.sum(list(in_order(_log_ratio, each, executor=executor)))) for each in jobs)
+    return replace(calibration, log_likelihood=given, uncalibrated=bare)
+
+
 def calibrate(
     ready: Sequence[Prepared],
     blanks: Sequence[Prepared],
@@ -199,7 +212,8 @@ def calibrate(
         frames = [replace(each, values=log_odds(each.values)) for each in frames]
     tables = [each.per_step(one.grid.step, one.grid.n) for each, one in zip(frames, ready)]
     values = np.concatenate([each.values for each in frames])
-    middle, unit = float(values.mean()), float(values.std()) or 1.0
+    # between both states a and b hardly depend on each other, and a search is short
+    middle, unit = float(np.quantile(values, [0.01, 0.99]).mean()), float(values.std()) or 1.0
     tables = [((scores - middle * many) / unit, many) for scores, many in tables]
 
     def objective(theta: Array) -> tuple[float, Array]:
@@ -210,17 +224,16 @@ def calibrate(
         jobs = [(r, blank, renewal, at[0] * z + at[1] * many) for r, blank, (z, many) in zip(ready, blanks, tables)]
         return float(np.sum(list(in_order(_log_ratio, jobs, executor=executor))))
 
-    def search(start: Any) -> Any:
-        how: Any = {"method": "L-BFGS-B", "options": {"maxiter": 40, "ftol": 1e-9}}
+    def search(start: Any, ftol: float = 1e-5) -> Any:
+        how: Any = {"method": "L-BFGS-B", "options": {"maxiter": 40, "ftol": ftol}}
         return minimize(objective, start, jac=True, **how)
 
-    best, strongest, weakest = search(np.array([0.3, -0.1])), np.zeros(2), 0.0
+    best, strongest, weakest = search(np.array([0.3, -0.1]), 1e-3), np.zeros(2), 0.0
     for _ in range(3):  # from one mode to a better one, where what the states leave of the scores is better known
         strongest, weakest = _levels(ready, tables, renewal, best.x, told)
-        other = search(strongest)
-        if other.fun > best.fun - 0.1:
+        before, best = best, min(best, search(strongest), key=lambda one: float(one.fun))
+        if best.fun > before.fun - 0.1:
             break
-        best = other
     strongest = max(strongest, best.x, key=lambda theta: float(theta[0]))
     temper = weakest / float(strongest[0]) if 0 < weakest < _WHITE * strongest[0] else 1.0
     curvature = np.array([(objective(best.x + h)[1] - objective(best.x - h)[1]) / 0.04 for h in 0.02 * np.eye(2)])

@@ -30,7 +30,7 @@ from ..base.errors import InvalidInput
 from ..base.parallel import in_order
 from ..model.answer_model import AnswerModels
 from ..model.lengths import Lengths
-from .chain import Grid, Prepared, prepare
+from .chain import Prepared, prepare
 from .detector import Calibration, FrameScores
 from .renewal import Array, Bouts, Renewal, Uncertain
 
@@ -45,12 +45,12 @@ SLIP, WORTH = 0.02, 50.0
 _MOST_SLIPS = 0.4  # that are taken
 _H = 1e-4
 _FAR = 8.0  # no search beyond e^8 times the start
-_BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
+BUSY = 0.05  # steps of a gap, at least: of a class that is always there nothing tells the gaps
 _FREE, _WIDER = 5, 1.2  # of the law that nodes are drawn from: degrees of freedom, and how much wider than the mode's
 _ROUNDS, _ENOUGH = 4, 0.3  # of nodes, and their effective share that is enough
 _BRIEF = 4.0  # how much shorter than usual are the short events that a search begins at
 _SAME, _FAINT = 0.25, 10.0  # modes are one if closer, in spreads; and left out if this much less likely (logarithm)
-_NONE_LEFT = 1e-4  # of the weight: nothing is drawn around such a mode
+NONE_LEFT = 1e-4  # of the weight: nothing is drawn around such a mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +84,15 @@ class AnswerPattern:
         self, renewal: Renewal | Uncertain, annotator: Any, calibration: Calibration | None = None
     ) -> Prepared:
         """The answers, and scores that are calibrated, ready for any process on the steps of this one."""
-        evidence = None
-        if calibration is not None and self.frames is not None:
-            evidence = calibration.evidence(self.frames, renewal.step, Grid.of(renewal, self.length).n)
-        return prepare(self.segments, self.present, renewal=renewal, recording_length=self.length, annotator=annotator,
-                       annotators=self.annotators, evidence=evidence)  # fmt: skip
+        ready = prepare(self.segments, self.present, renewal=renewal, recording_length=self.length,
+                        annotator=annotator, annotators=self.annotators)  # fmt: skip
+        return self.scored(ready, calibration)
+
+    def scored(self, ready: Prepared, calibration: Calibration | None) -> Prepared:
+        """The same answers with scores that are calibrated."""
+        if calibration is None or self.frames is None:
+            return ready
+        return replace(ready, evidence=calibration.evidence(self.frames, ready.grid.step, ready.grid.n))
 
 
 @dataclass(frozen=True)
@@ -101,20 +105,25 @@ class Sheets:
 
     def log_likelihood(self, renewal: Renewal) -> float:
         """The logarithm of the chance of all answers."""
+        return float(self.times @ self.logs(renewal))
+
+    def logs(self, renewal: Renewal) -> Array:
+        """The logarithm of the chance of each of the sheets."""
         return self._pass(renewal, None)[0]
 
     def gradient(self, family: Family, theta: Array) -> tuple[float, Array]:
         """The same at some parameters, and its slopes in them: what empty steps, starts and events add to it."""
         ends = [(family.renewal(theta + move), family.renewal(theta - move)) for move in _H * np.eye(len(theta))]
         slopes = {n: [_log_slopes(up, down, n) for up, down in ends] for n in {one.grid.n for one in self.ready}}
-        return self._pass(family.renewal(theta), slopes)
+        logs, scores = self._pass(family.renewal(theta), slopes)
+        return float(self.times @ logs), self.times @ scores
 
-    def _pass(self, renewal: Renewal, slopes: Any) -> tuple[float, Array]:
+    def _pass(self, renewal: Renewal, slopes: Any) -> tuple[Array, Array]:
         size = max(1, min(32, len(self.ready)))
         chunks = [(self.ready[k : k + size], renewal, slopes) for k in range(0, len(self.ready), size)]
         found = [row for part in in_order(_chunk, chunks, executor=self.executor) for row in part]
-        log_likelihood, scores = (np.array(each, dtype=np.float64) for each in zip(*found))
-        return float(self.times @ log_likelihood), self.times @ scores
+        logs, scores = (np.array(each, dtype=np.float64) for each in zip(*found))
+        return logs, scores
 
 
 def _chunk(ready: Sequence[Prepared], renewal: Renewal, slopes: Any) -> list[tuple[float, list[float]]]:
@@ -174,6 +183,12 @@ class Family:
     lengths: Lengths | None
     middle: float  # seconds, where a law that is left out is looked for
     stages: int = 0  # of short gaps; none: gaps of one kind
+    differs = False  # whether recordings differ in their rate
+
+    @property
+    def bunches(self) -> bool:
+        """Whether some gaps are short."""
+        return self.stages > 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -202,12 +217,12 @@ class Family:
         if self.stages:
             far, share = float(np.logaddexp(theta[0], theta[1] + math.log(_APART))), theta[2]
             value += theta[0] - far - float(np.logaddexp(0.0, share) + np.logaddexp(0.0, -share))
-            value += _normal(theta[1], math.log(short * self.mean_length(theta)), _SPREADS["short"])
+            value += normal(theta[1], math.log(short * self.mean_length(theta)), _SPREADS["short"])
             gap = far
-        value += _normal(gap, math.log(4 * self.middle), _SPREADS["gap"])
+        value += normal(gap, math.log(4 * self.middle), _SPREADS["gap"])
         if self.lengths is None:
-            value += _normal(theta[-2], math.log(self.middle), _SPREADS["mean"])
-            value += _normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
+            value += normal(theta[-2], math.log(self.middle), _SPREADS["mean"])
+            value += normal(theta[-1], math.log(_SHAPE), _SPREADS["shape"])
         return float(value)
 
     def starts(self, plain: Array | None = None) -> Array:
@@ -224,7 +239,7 @@ class Family:
 
     def bounds(self, begin: Array) -> list[tuple[float, float]]:
         """Within which the search stays."""
-        least = math.log(_BUSY * self.step)
+        least = math.log(BUSY * self.step)
         limits = {
             "gap": (max(begin[0] - _FAR, least), begin[0] + _FAR),
             "short": (least, math.log(_SHORT * self.mean_length(begin)) + 4 * _SPREADS["short"]),
@@ -235,7 +250,8 @@ class Family:
         return [limits[name] for name in self.names]
 
 
-def _normal(x: float, middle: float, spread: float) -> float:
+def normal(x: float, middle: float, spread: float) -> float:
+    """The logarithm of the density of a normal law."""
     return -0.5 * ((x - middle) / spread) ** 2 - math.log(spread * math.sqrt(2 * math.pi))
 
 
@@ -283,7 +299,8 @@ def _mode(sheets: Sheets, family: Family, begin: Array) -> FittedFamily:
     low, high = np.transpose(bounds)
     first: Any = np.clip(begin, low, high)
     best = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return FittedFamily.at(family, np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale)
+    theta, score = np.asarray(best.x, dtype=np.float64), -float(best.fun) * scale
+    return FittedFamily(family, theta, score, theta[None], np.ones(1), score, theta[None])
 
 
 @dataclass(frozen=True)
@@ -299,11 +316,6 @@ class FittedFamily:
     weights: Array
     log_evidence: float
     modes: Array
-
-    @classmethod
-    def at(cls, family: Family, theta: Array, score: float) -> FittedFamily:
-        """The likeliest process, and no other."""
-        return cls(family, theta, score, theta[None], np.ones(1), score, theta[None])
 
     @property
     def log_likelihood(self) -> float:
@@ -376,14 +388,14 @@ def explore(
 def _around(thetas: Array, weights: Array, fitted: FittedFamily) -> list[tuple[Array, Array]]:
     """Mean and covariance of the nodes nearest to each mode."""
     if len(fitted.modes) == 1:
-        return [_moments(thetas, weights)]
+        return [moments(thetas, weights)]
     spreads = np.array([_SPREADS[name] for name in fitted.family.names])
     away = (((thetas[:, None] - fitted.modes) / spreads) ** 2).sum(axis=2)
     sums = [weights * (away.argmin(axis=1) == k) for k in range(len(fitted.modes))]
-    return [_moments(thetas, each / each.sum()) for each in sums if each.sum() > _NONE_LEFT]
+    return [moments(thetas, each / each.sum()) for each in sums if each.sum() > NONE_LEFT]
 
 
-def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
+def moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
     """Mean and covariance."""
     centre = weights @ thetas
     away = thetas - centre
@@ -393,7 +405,7 @@ def _moments(thetas: Array, weights: Array) -> tuple[Array, Array]:
 def _score(sheets: Sheets, family: Family, theta: Array) -> float:
     """Log-likelihood and prior at a node."""
     low, high = np.transpose(family.bounds(theta))
-    if not (math.log(_BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())):
+    if not (math.log(BUSY * family.step) <= theta[0] < 30 and bool(((theta >= low) & (theta <= high)).all())):
         return -math.inf
     return sheets.log_likelihood(family.renewal(theta)) + family.log_prior(theta)
 

@@ -33,8 +33,6 @@ from ..model.annotator import TIE
 from ..model.criterion_law import logistic_cdf
 from ..model.intervals import Floats, Ints
 
-Array = Floats
-
 WIDEST = 1 / 3  # of the share of the largest variance that a law on (0, 1) with this mean can have: 1/3 is uniform
 #: The prior. With 50 answers its intervals cover 93 to 98 %; half of it on a hard criterion would cover 88 to 96 %.
 HARD = 0.15  # that one criterion serves for all
@@ -118,7 +116,7 @@ def _beta_cdf(mean: Any, spread: Any, h: Any, out: Any) -> None:
             out[j, k] = 1 - part if upper else part
 
 
-def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
+def cdf(family: str, h: Floats, mean: Floats, spread: Floats) -> Floats:
     """G(h) for every pair of mean and spread (one row each); 0 where there is no event.
 
     ``mean`` and ``spread`` are those of the Beta law, the spread over the largest that a law of this mean has (at 0 the
@@ -135,13 +133,13 @@ def cdf(family: str, h: Array, mean: Array, spread: Array) -> Array:
 class Groups:
     """Answers by event fraction: how many and how many present; ``of`` is the group of every answer."""
 
-    h: Array
-    answers: Array
-    presents: Array
+    h: Floats
+    answers: Floats
+    presents: Floats
     of: Ints
 
 
-def grouped(h: Array, y: Array, middle: float | None = None) -> Groups:
+def grouped(h: Floats, y: Floats, middle: float | None = None) -> Groups:
     """Distinct event fractions in order (ties within TIE are one); those far from ``middle``, where that is told,
     gathered in groups of equal size."""
     order = np.argsort(h, kind="stable")
@@ -171,21 +169,21 @@ class Surface:
     means (low, high) that each stands for."""
 
     family: str
-    mean: Array
-    spread: Array
-    value: Array
-    guess: Array
-    hit: Array
-    prior: Array
-    ends: Array
+    mean: Floats
+    spread: Floats
+    value: Floats
+    guess: Floats
+    hit: Floats
+    prior: Floats
+    ends: Floats
 
-    def mass(self, power: float, top: float) -> Array:
+    def mass(self, power: float, top: float) -> Floats:
         """The posterior weight of every pair, the likelihood taken to this power; ``top`` is its largest value."""
         return np.asarray(np.exp(power * (self.value - top)) * self.prior)
 
 
 def _surface(
-    family: str, groups: Groups, mean: Array, spread: Array, prior: Array, ends: Array | None = None
+    family: str, groups: Groups, mean: Floats, spread: Floats, prior: Floats, ends: Floats | None = None
 ) -> Surface:
     law = cdf(family, groups.h, mean, spread)
     guess, hit, value = np.empty(len(mean)), np.empty(len(mean)), np.empty(len(mean))
@@ -251,13 +249,13 @@ def prior_grid(shortest: float, longest: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def deviation(family: str, mean: Array, spread: Array) -> Array:
+def deviation(family: str, mean: Floats, spread: Floats) -> Floats:
     """The standard deviation of the criterion of every law."""
     return np.asarray(spread * (np.pi / np.sqrt(3) if family == "logistic" else np.sqrt(mean * (1 - mean))))
 
 
 def spread_quantiles(
-    width: Array, mass: Array, zero: float, shares: Sequence[float] = (0.025, 0.5, 0.975)
+    width: Floats, mass: Floats, zero: float, shares: Sequence[float] = (0.025, 0.5, 0.975)
 ) -> tuple[float, ...]:
     """Quantiles of the spread: so much mass at exactly 0, the rest between the widths of the laws."""
     order = np.argsort(width, kind="stable")
@@ -267,7 +265,7 @@ def spread_quantiles(
     return tuple(0.0 if zero / total > q else float(value) for q, value in zip(shares, found))
 
 
-def coin(present: Array) -> float:
+def coin(present: Floats) -> float:
     """The log evidence of answers that depend on no sound: each on the last few (none to three), in whatever way.
 
     The mixture of the orders alike, with the prior of Krichevsky and Trofimov for every context. It holds whoever
@@ -285,7 +283,7 @@ def coin(present: Array) -> float:
     return float(scipy.special.logsumexp(found)) - math.log(4)
 
 
-def cells(nodes: Array) -> Array:
+def cells(nodes: Floats) -> Floats:
     """The stretch (low, high) that each node of a grid stands for: up to the middles between them."""
     edges = np.concatenate((nodes[:1], (nodes[1:] + nodes[:-1]) / 2, nodes[-1:]))
     return np.column_stack((edges[:-1], edges[1:]))
@@ -310,17 +308,17 @@ def rate_interval(value: float, variance: float) -> tuple[float, float, float]:
     return float(low) if n * value > 0.5 else 0.0, value if value > 1e-6 else 0.0, float(high)
 
 
-def slopes(family: str, h: Array, at: Array) -> tuple[Array, Array]:
+def slopes(family: str, h: Floats, at: Floats) -> tuple[Floats, Floats]:
     """P(present) at every share, and how it changes with the mean, the spread, the guess and the hit rate (``at``)."""
 
-    def chance(v: Array) -> Array:
+    def chance(v: Floats) -> Floats:
         return np.asarray(v[2] + (v[3] - v[2]) * cdf(family, h, v[:1], v[1:2])[0])
 
     steps = 1e-5 * np.eye(4)
     return chance(at), np.array([(chance(at + step) - chance(at - step)) / 2e-5 for step in steps])
 
 
-def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Array]:
+def influence(found: Surface, groups: Groups) -> tuple[tuple[Floats, Floats], Floats]:
     """What an absent and a present answer of each group add to the mean, to first order; the parameters' covariance."""
     best = int(np.argmax(found.value))
     least = 0.15 if found.family == "beta" else 0.04  # a step has no slope
@@ -334,7 +332,7 @@ def influence(found: Surface, groups: Groups) -> tuple[tuple[Array, Array], Arra
 
 
 def design_effect(
-    weights: tuple[Array, Array], groups: Groups, y: Array, clusters: Sequence[Ints]
+    weights: tuple[Floats, Floats], groups: Groups, y: Floats, clusters: Sequence[Ints]
 ) -> tuple[float, float]:
     """How much larger clusters make the variance of the mean, and Student's factor for how few of them there are.
 
@@ -356,7 +354,7 @@ def design_effect(
     return effect, float(scipy.special.stdtrit(min(counts) - 1, 0.975)) / 1.959963984540054
 
 
-def pooled(groups: Groups, y: Array, unit: Ints, whole: Any) -> tuple[Array, Array]:
+def pooled(groups: Groups, y: Floats, unit: Ints, whole: Any) -> tuple[Floats, Floats]:
     """The mean criterion of every unit (annotator or class) and its interval, drawn towards the others.
 
     Each unit has its own mean; spread, guesses and lapses are those of all together. The means follow a Beta law whose
@@ -390,7 +388,7 @@ def pooled(groups: Groups, y: Array, unit: Ints, whole: Any) -> tuple[Array, Arr
     return ends[:, 0], ends[:, 1:]
 
 
-def log_likelihood(k: Array, n: Array) -> Array:
+def log_likelihood(k: Floats, n: Floats) -> Floats:
     """The binomial log likelihood at its maximum, k of n."""
     safe = np.maximum(n, 1.0)
     return np.asarray(scipy.special.xlogy(k, k / safe) + scipy.special.xlogy(n - k, (n - k) / safe), dtype=np.float64)
@@ -400,11 +398,11 @@ def log_likelihood(k: Array, n: Array) -> Array:
 class Step:
     """The likelihood of every place where a hard criterion may lie: between ``low`` and ``high``, with both rates."""
 
-    low: Array
-    high: Array
-    below: Array
-    above: Array
-    value: Array
+    low: Floats
+    high: Floats
+    below: Floats
+    above: Floats
+    value: Floats
     pooled: float  # without any criterion
 
     @property
@@ -414,7 +412,7 @@ class Step:
         return (float(self.low[top].min()) + float(self.high[top].max())) / 2
 
 
-def step_profile(h: Array, y: Array, *, most: float = 1.0) -> Step:
+def step_profile(h: Floats, y: Floats, *, most: float = 1.0) -> Step:
     """The profile likelihood of a hard criterion on any scale, in O(n log n)."""
     groups = grouped(h, y)
     value, count, presents = groups.h, groups.answers, groups.presents

@@ -28,7 +28,8 @@ from .hearing import ANY, answer, enough, hearing, logistic, satisfied
 from .kernels import first_after
 
 if TYPE_CHECKING:
-    from .particles import Prior, SignalPrior
+    from .expected import Prior
+    from .particles import SignalPrior
 
 #: The unknown numbers of a particle, each on a scale without bounds (logit, logit of twice the rate, logarithm).
 NAMES = (
@@ -79,13 +80,20 @@ def _normal(x: Any, prior: Prior, c: int) -> Any:
 
 
 @leaf
-def length_law(d: float, mu: float, sigma: float, doubt: float, longest: float) -> Any:
+def _law(x: Any, doubt: float, longest: float) -> Any:
+    """Of events: middle and spread of most lengths, the density of any length, the longest of these, and the rate."""
+    return x[5], np.exp(x[6]), doubt, doubt / np.log(longest / LEAST), longest, np.exp(x[4])
+
+
+@leaf
+def length_law(d: float, law: Any) -> Any:
     """The logarithm of the density of an event's length."""
     log = np.log(d)
+    mu, sigma, doubt, any_length, longest, _ = law
     z = (log - mu) / sigma
     density = (1 - doubt) * np.exp(-0.5 * z * z) / (sigma * _ROOT_TAU)
     if LEAST <= d <= longest:
-        density += doubt / np.log(longest / LEAST)
+        density += any_length
     return np.log(max(density, 1e-300)) - log
 
 
@@ -120,17 +128,17 @@ def _says(a: float, b: float, x: Any, signal: SignalPrior) -> Any:
 
 @leaf
 def timeline(
-    starts: Any, ends: Any, many: int, x: Any, doubt: float, signal: SignalPrior, left: float, right: float,
-    low: float, high: float,
+    starts: Any, ends: Any, many: int, x: Any, law: Any, signal: SignalPrior, left: float, right: float, low: float,
+    high: float,
 ) -> Any:  # fmt: skip
     """The logarithm of the weight of a timeline before any answer, as far as it depends on what meets left to right."""
-    rate, mu, sigma, longest = np.exp(x[4]), x[5], np.exp(x[6]), 2 * (high - low)
+    rate = law[5]
     total = rate * (max(left, low) - min(right, high))
     for k in range(many):
         if ends[k] < left or starts[k] > right:
             continue
         within = min(ends[k], high) - max(starts[k], low)
-        total += x[4] + rate * within + length_law(ends[k] - starts[k], mu, sigma, doubt, longest)
+        total += x[4] + rate * within + length_law(ends[k] - starts[k], law)
         total += _says(starts[k], ends[k], x, signal)
     return total
 
@@ -257,8 +265,8 @@ def _place(a: float, b: float, segments: Any, yes: Any, low: float, high: float)
 
 
 @leaf
-def _propose(rng: Any, segments: Any, yes: Any, low: float, high: float, mu: float, sigma: float, doubt: float) -> Any:
-    d = _drawn_length(rng, mu, sigma, doubt, 2 * (high - low))
+def _propose(rng: Any, segments: Any, yes: Any, low: float, high: float, law: Any) -> Any:
+    d = _drawn_length(rng, law[0], law[1], law[2], law[4])
     if len(yes) == 0 or rng.random() < 0.5:
         middle = low - d / 2 + (high - low + d) * rng.random()
     else:
@@ -303,7 +311,7 @@ def move(
     doubt, longest = prior.doubt, 2 * (high - low)
     for i in range(len(count)):
         a_i, b_i, c_i, x_i = starts[i], ends[i], own[i], x[i]
-        many, who = count[i], hearing(x_i)
+        many, who, law = count[i], hearing(x_i), _law(x_i, doubt, longest)
         for q in range(n_asked):
             met[q] = satisfied(a_i, b_i, c_i, many, segments[q, 0], segments[q, 1], length, who)
             held[q] = power[q] * answer(met[q], present[q], who)
@@ -313,7 +321,6 @@ def move(
                 ta[k], tb[k], tc[k] = a_i[k], b_i[k], c_i[k]
             for k in range(numbers):
                 tx[k] = x_i[k]
-            mu, sigma = x_i[5], np.exp(x_i[6])
             now, ratio, kind = many, 0.0, int(rng.random() * _KINDS)
             left, right = low, high  # the stretch whose answers change
             if 3 <= kind < _NUMBER and kind != 15:  # of one event
@@ -321,32 +328,32 @@ def move(
                     continue
                 k = int(rng.random() * many)
             if kind < 3:  # birth
-                a, b = _propose(rng, segments, yes, low, high, mu, sigma, doubt)
+                a, b = _propose(rng, segments, yes, low, high, law)
                 if many >= room or a >= high or b <= low:
                     continue
                 now = _insert(ta, tb, tc, many, a, b, _drawn_own(rng, doubt))
                 left, right = a, b
                 ratio = -np.log(many + 1.0) - _place(a, b, segments, yes, low, high)
-                ratio -= length_law(b - a, mu, sigma, doubt, longest)
+                ratio -= length_law(b - a, law)
             elif kind < 6:  # death
                 left, right = ta[k], tb[k]
-                ratio = np.log(1.0 * many) + length_law(right - left, mu, sigma, doubt, longest)
+                ratio = np.log(1.0 * many) + length_law(right - left, law)
                 ratio += _place(left, right, segments, yes, low, high)
                 _remove(ta, tb, tc, many, k)
                 now = many - 1
             elif kind < 7:  # another place
-                a, b = _propose(rng, segments, yes, low, high, mu, sigma, doubt)
+                a, b = _propose(rng, segments, yes, low, high, law)
                 if a >= high or b <= low:
                     continue
                 ratio = _place(ta[k], tb[k], segments, yes, low, high) - _place(a, b, segments, yes, low, high)
-                ratio += length_law(tb[k] - ta[k], mu, sigma, doubt, longest)
-                ratio -= length_law(b - a, mu, sigma, doubt, longest)
+                ratio += length_law(tb[k] - ta[k], law)
+                ratio -= length_law(b - a, law)
                 left, right = min(a, ta[k]), max(b, tb[k])
                 _remove(ta, tb, tc, many, k)
                 now = _insert(ta, tb, tc, many - 1, a, b, _drawn_own(rng, doubt))
             elif kind < 15:  # shift, or one edge
                 # From a length to a 400th of it; or, as one may be far longer than the others, of the window.
-                by = rng.normal() * np.exp((mu if rng.random() < 0.7 else np.log(high - low)) - 6.0 * rng.random())
+                by = rng.normal() * np.exp((x_i[5] if rng.random() < 0.7 else np.log(high - low)) - 6.0 * rng.random())
                 a, b = ta[k], tb[k]
                 if kind < 9:
                     ta[k], tb[k] = a + by, b + by
@@ -403,16 +410,20 @@ def move(
                     ratio = many * np.log(factor)
             if now < 0:
                 continue
-            ratio += timeline(ta, tb, now, tx, doubt, signal, left, right, low, high)
-            ratio -= timeline(a_i, b_i, many, x_i, doubt, signal, left, right, low, high)
-            believed, hears = chance, who
+            listens = kind >= _NUMBER and (k < 4 or k == 7)  # a number of who answers: no timeline weighs more or less
+            believed, hears, new_law = chance, who, law
+            if not listens or kind > _NUMBER:
+                if kind >= _NUMBER:
+                    new_law = _law(tx, doubt, longest)
+                ratio += timeline(ta, tb, now, tx, new_law, signal, left, right, low, high)
+                ratio -= timeline(a_i, b_i, many, x_i, law, signal, left, right, low, high)
             if kind >= _NUMBER:
                 believed = expected_numbers(tx, prior, longest)
                 ratio += believed - chance
-                if k < 4 or k == 7:
+                if listens:
                     hears = hearing(tx)
             changed = 0
-            if kind != _NUMBER or k < 4 or k == 7:
+            if kind != _NUMBER or listens:
                 keeps = kind == _NUMBER and (k == 2 or k == 3)  # slips change no segment
                 for q in range(n_asked):
                     if segments[q, 1] > left and segments[q, 0] < right:
@@ -422,12 +433,13 @@ def move(
                         touched[changed] = q
                         ratio += new[changed] - held[q]
                         changed += 1
-            if np.log(max(1e-300, rng.random())) < ratio:
+            u = rng.random()
+            if ratio >= 0 or np.log(max(1e-300, u)) < ratio:
                 for j in range(changed):
                     met[touched[j]], held[touched[j]] = new_met[j], new[j]
                 for j in range(now):
                     a_i[j], b_i[j], c_i[j] = ta[j], tb[j], tc[j]
-                many, chance, who = now, believed, hears
+                many, chance, who, law = now, believed, hears, new_law
                 for j in range(numbers):
                     x_i[j] = tx[j]
         count[i] = many

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..model.intervals import Intervals, unlike
 from . import particle_kernels as kernels
+from .expected import RATES, SPREAD, ParameterPrior, scaled
 from .hearing import ANY, LEAST_CRITERION
 from .particle_kernels import MOST, NAMES
 from .renewal import Array, TimelinePosterior
@@ -38,15 +38,6 @@ MARK = 16  # answers after which a belief is kept, also when it is gone on from
 EXPECTED = 0.25  # the chance of a present answer below which nothing is expected
 _EVENTS = 14.0  # of a particle, beyond which there are no more moves
 _LEAST = 0.4  # of the particles must carry weight after a part of an answer
-
-
-class Prior(NamedTuple):
-    """A mixture of two normal laws of the unknown numbers: what is expected, and what is possible after all."""
-
-    mean: Any  # (2, n)
-    precision: Any  # (2, n, n)
-    log_weight: Any  # (2,): of the mixture, with the normal laws' own constants
-    doubt: float  # the share of events that may have any length
 
 
 class SignalPrior(NamedTuple):
@@ -71,109 +62,9 @@ class SignalPrior(NamedTuple):
 NO_SIGNAL = SignalPrior(1.0, np.empty(0), np.array([0.0, 1.0]), np.zeros(2), np.empty(0), np.zeros((1, 2)))
 
 
-def logit(p: float) -> float:
-    """The log odds of a chance."""
-    return float(np.log(p / (1 - p)))
-
-
-#: What is possible before anything is known, on the scales of the particles: medians and standard deviations. Of wrong
-#: answers, of how much criteria differ and of the seconds that are enough not even the order of magnitude is known:
-#: between no wrong answer that is ever seen and one in three, from a limit as hard as can be told to a fifth of an
-#: event, from half a second to no such limit. Who guesses seldom seldom lapses.
-MEDIAN = np.array([0.0, np.log(0.01), logit(0.02), logit(0.02), np.log(0.1), 0.0, np.log(0.5), np.log(4.0),
-                   np.log(0.2), np.log(0.2)])  # fmt: skip
-SPREAD = np.array([1.3, 1.7, 2.5, 2.5, 1.5, 1.4, 0.5, 2.0, 1.0, 1.0])
-_ALIKE = 0.9  # the correlation of guesses and lapses
-_ANNOTATOR = np.isin(NAMES, ("presence_criterion", "spread", "guess_rate", "lapse_rate", "seconds"))  # not a recording
-#: Of what is possible, the least that a campaign expects of its next recording: other sounds, nearly the same ears.
-_FLOOR = np.where(_ANNOTATOR, 0.1, 0.35)
-DOUBT = 0.2  # that what is expected is wrong after all, and that an event has any length: no data take it lower
-
-
-def _broad(spread: Array, alike: float = _ALIKE) -> Array:
-    """The covariance of numbers that nobody knows."""
-    covariance = np.diag(spread**2)
-    covariance[2, 3] = covariance[3, 2] = alike * spread[2] * spread[3]
-    return covariance
-
-
-@dataclass(frozen=True, eq=False)
-class ParameterPrior:
-    """What is expected of the unknown numbers: a normal law, and with the chance ``doubt`` whatever is possible.
-
-    With the same chance the length of an event is any.
-    """
-
-    mean: Array
-    covariance: Array
-    doubt: float
-
-    @classmethod
-    def broad(cls, given: dict[str, tuple[float, float]] | None = None, *, doubt: float = DOUBT) -> ParameterPrior:
-        """Nothing known but what is given, by name: the median and the standard deviation on the particles' scale."""
-        mean, spread = MEDIAN.copy(), SPREAD.copy()
-        for name, (centre, width) in (given or {}).items():
-            k = NAMES.index(name)
-            mean[k], spread[k] = centre, width
-        told = {"guess_rate", "lapse_rate"} & set(given or {})
-        return cls(mean, _broad(spread, 0.0 if told else _ALIKE), doubt)
-
-    @property
-    def prior(self) -> Prior:
-        """The mixture as the compiled loops read it."""
-        covariances = (self.covariance, _broad(SPREAD))
-        sizes = [0.5 * np.linalg.slogdet(one)[1] for one in covariances]
-        weights = np.log([1 - self.doubt, self.doubt]) - sizes
-        return Prior(np.stack((self.mean, MEDIAN)), np.stack([np.linalg.inv(c) for c in covariances]), weights,
-                     self.doubt)  # fmt: skip
-
-    def draw(self, n: int, rng: np.random.Generator) -> Array:
-        """Unknown numbers of n particles."""
-        near = self.mean + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(self.covariance).T
-        far = MEDIAN + rng.normal(size=(n, len(NAMES))) @ np.linalg.cholesky(_broad(SPREAD)).T
-        return np.asarray(np.where(rng.random((n, 1)) < self.doubt, far, near), dtype=np.float64)
-
-    def taught(self, others: Sequence[tuple[Array, Array]]) -> ParameterPrior:
-        r"""What is expected of a stretch, given the means and variances of the numbers after the answers about others,
-        each of which began with this law.
-
-        The answers about one add the precision :math:`g = 1/v - 1/v_0` of an observation; stretches differ by
-        :math:`\tau`, so that any number of them leaves at least that open: for who answers a tenth of what is possible,
-        for sounds a third and as much as the stretches were seen to differ.
-        """
-        if not others:
-            return self
-        before = np.diag(self.covariance)
-        means, variances = (np.array(each) for each in zip(*others))
-        gained = np.maximum(1 / np.maximum(variances, 1e-6) - 1 / before, 1e-9)
-        observed = (means / np.maximum(variances, 1e-6) - self.mean / before) / gained
-        observed = np.where(gained > 0.1 / before, observed, self.mean)  # what was not learned says nothing
-        middle = np.average(observed, axis=0, weights=gained)
-        apart = np.where(_ANNOTATOR, 0.0, np.average((observed - middle) ** 2, axis=0, weights=gained))
-        between = (_FLOOR * SPREAD) ** 2 + apart
-        each = 1 / (1 / gained + between)
-        precision = 1 / before + each.sum(axis=0)
-        mean = (self.mean / before + (observed * each).sum(axis=0)) / precision
-        spread = np.sqrt(np.minimum(1 / precision + between, before))
-        scale = spread / np.sqrt(before)
-        return ParameterPrior(mean, self.covariance * np.outer(scale, scale), self.doubt)
-
-    @property
-    def digest(self) -> bytes:
-        """Equal for equal laws."""
-        return hashlib.sha256(self.mean.tobytes() + self.covariance.tobytes() + str(self.doubt).encode()).digest()
-
-
 def is_audit(n: int) -> bool:
     """Whether the answer after so many others checks the belief: one in ten."""
     return n % 10 == 9
-
-
-def scaled(name: str, x: Any) -> Any:
-    """One of the unknown numbers on its own scale: rates and shares, seconds."""
-    if name == "presence_criterion":
-        return scipy.special.expit(x)
-    return 0.5 * scipy.special.expit(x) if name in ("guess_rate", "lapse_rate") else np.exp(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +86,6 @@ class ParticlePosterior(TimelinePosterior):
     own: Array  # of each event: by how many spreads its criterion differs
     count: NDArray[np.int64]
     numbers: Array  # (particles, NAMES)
-    surprise: float = 0.0  # how much less likely the answers were than expected, in nats
-    spread: float = 0.0  # and the variance of that
     foreseen: float = 0.0  # present answers that were expected of audits, where hardly any was
     found: int = 0  # and those that came
 
@@ -270,23 +159,21 @@ class ParticlePosterior(TimelinePosterior):
         """One of the unknown numbers in every particle, on its own scale: rates and shares, seconds."""
         return np.asarray(scaled(name, self.numbers[:, NAMES.index(name)]), dtype=np.float64)
 
-    @property
-    def z(self) -> float:
-        """How many standard deviations the answers were less likely than the particles had said: above 3, look."""
-        return float(self.surprise / np.sqrt(max(self.spread, 1e-9)))
-
-    @cached_property
-    def prior_conflict(self) -> float:
-        """The chance that what was expected of the numbers is wrong."""
-        prior = self.expected.prior
-        apart = self.numbers[:, None] - prior.mean[None]
-        value = prior.log_weight - 0.5 * np.einsum("nci,cij,ncj->nc", apart, prior.precision, apart)
-        value = np.exp(value - value.max(axis=1, keepdims=True))
-        return float((value[:, 1] / value.sum(axis=1)).mean())
-
     def learned(self) -> tuple[Array, Array]:
         """Means and variances of the numbers: what these answers teach the others (:meth:`ParameterPrior.taught`)."""
         return self.numbers.mean(axis=0), self.numbers.var(axis=0)
+
+    def likely_laws(self) -> Array:
+        """How likely these answers are under every law of rates: of each particle's timeline, whose mean over what was
+        expected it is."""
+        spans = np.diff(np.clip(np.stack((self.starts, self.ends)), self.low, self.high), axis=0)[0]
+        silent = self.high - self.low - np.where(np.arange(spans.shape[1]) < self.count[:, None], spans, 0).sum(axis=1)
+        longest, rate = 2 * (self.high - self.low), np.exp(RATES)
+        busy = np.array([kernels.busy(x, self.expected.doubt, longest) for x in self.numbers])
+        log = self.count[:, None] * RATES - np.outer(silent, rate)
+        log -= np.log1p(np.outer(busy / self.value("event_rate"), rate))
+        log -= scipy.special.logsumexp(log + self.expected.expected_rate, axis=1)[:, None]
+        return self.expected.likely_laws(scipy.special.logsumexp(log, axis=0) - np.log(len(log)))
 
     @property
     def wrong_factor(self) -> float:
@@ -301,10 +188,7 @@ class ParticlePosterior(TimelinePosterior):
         arrays = *(np.pad(x, ((0, 0), (0, more))) for x in self._arrays[:3]), self.count, self.numbers
         yes, prior, left, n = np.flatnonzero(given == 1), self.expected.prior, 1.0, len(self.count)
         log = _logarithm(self._arrays, segment, present, self.recording_length)
-        said = float(np.clip(np.exp(log).mean(), 1e-9, 1 - 1e-9))
-        mean = said * np.log(said) + (1 - said) * np.log1p(-said)
-        surprise = self.surprise + mean - np.log(said)
-        spread = self.spread + said * (1 - said) * (np.log(said) - np.log1p(-said)) ** 2
+        said = float(np.exp(log).mean())
         foreseen, found = self.foreseen, self.found
         if is_audit(len(self.present)):
             chance = said if present > 0.5 else 1 - said
@@ -333,7 +217,7 @@ class ParticlePosterior(TimelinePosterior):
         *events, count, numbers = arrays
         starts, ends, own = (x[:, : max(1, int(count.max()))].copy() for x in events)
         return replace(self, segments=segments, present=given, starts=starts, ends=ends, own=own, count=count,
-                       numbers=numbers, surprise=surprise, spread=spread, foreseen=foreseen, found=found)  # fmt: skip
+                       numbers=numbers, foreseen=foreseen, found=found)  # fmt: skip
 
     def best(
         self, n: int, *, start: float, end: float, share: float, shortest: float, refused: Intervals

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -186,10 +187,9 @@ class Renewal:
 
 @dataclass(frozen=True)
 class Uncertain:
-    """Processes of which all recordings follow one, with the chances that all answers give them.
+    """Processes of which all recordings follow one, with the chances that all answers give them; of those of one of the
+    ``groups`` each recording follows its own.
 
-    Examples
-    --------
     >>> rare, often = (Renewal(Lengths.fixed(1.0), event_rate=rate, step=0.1) for rate in (0.01, 0.2))
     >>> round(Uncertain((rare, often), np.array([0.8, 0.2])).event_rate, 3)
     0.048
@@ -197,6 +197,27 @@ class Uncertain:
 
     members: tuple[Renewal, ...]
     weights: Array
+    groups: NDArray[np.int64] | None = None  # of each member; none: everyone is alone
+
+    def chances(self, logs: Array) -> Array:
+        """How likely each is for a recording of whose answers these are the logarithms of the chances under each."""
+        found = np.where(np.isfinite(logs), self.weights, 0.0)
+        for group in () if self.groups is None else np.unique(self.groups[found > 0]).tolist():
+            mine = (self.groups == group) & (found > 0)
+            part = found[mine] * np.exp(logs[mine] - logs[mine].max())
+            found[mine] = part * (self.weights[mine].sum() / part.sum())
+        return found
+
+    @classmethod
+    def mixed(cls, processes: Sequence[Uncertain], weights: Sequence[float]) -> Uncertain:
+        """All of several with these chances."""
+        members = tuple(member for each in processes for member in each.members)
+        parts = np.concatenate([weight * each.weights for each, weight in zip(processes, weights)])
+        if all(each.groups is None for each in processes):
+            return cls(members, parts)
+        first = np.cumsum([0, *(len(each.members) for each in processes)])
+        groups = [np.arange(len(each.members)) if each.groups is None else each.groups for each in processes]
+        return cls(members, parts, np.concatenate([start + each for start, each in zip(first, groups)]))
 
     @classmethod
     def of(cls, process: Renewal | Uncertain) -> Uncertain:

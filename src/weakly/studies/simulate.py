@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.parallel import Progress, in_order, threads
 from ..base.report import Report
-from ..base.results import METRICS, Finding, law_name, points, to_jsonable
+from ..base.results import METRICS, Finding, counted, law_name, points, to_jsonable
 from ..base.symbols import Seed, check, choice, positive, whole
 from ..engine.scoring import score
 from ..engine.tally import Tally
@@ -146,7 +146,8 @@ class Simulation(ScoreRows):
         for c in range(len(self.who)):
             every = slice(c, None, len(self.who))
             first, second, both = (table.iloc[every].reset_index(drop=True) for table in (*tables, self._frame))
-            chosen, naive = (_argmax(sign * table[metric]) for table in (first, both))
+            scores = [np.nan_to_num(sign * table[metric].to_numpy(np.float64), nan=-np.inf) for table in (first, both)]
+            chosen, naive = map(int, map(np.argmax, scores))
             row = (second if self.several else both).iloc[chosen].to_dict()
             row["naive_segment_length"] = both["segment_length"].iloc[naive]
             row[f"naive_{metric}"] = both[metric].iloc[naive]
@@ -186,10 +187,8 @@ class Simulation(ScoreRows):
         shown = {"Simulated labels": self.brief()}
         if not self.several:
             return shown
-        best = self.best()
-        naive = [name for name in best.columns if name.startswith("naive_") and not name.endswith("_se")]
         title = "Best segment length: chosen on one half of the recordings, reported on the other"
-        return {title: brief(best).join(best[naive]), **shown}
+        return {title: brief(self.best()), **shown}
 
     def figures(self) -> dict[str, Figure]:
         return {"overlap_accuracy": self.plot().figure}  # type: ignore[dict-item]
@@ -203,18 +202,13 @@ class Simulation(ScoreRows):
         settings = self.settings
         page = Report("Simulated weak labels").sentences(self.sentences())
         page.text(
-            f"{settings['n_recordings']:,} recordings of {settings['recording_length']:g} s, {settings['n_events']} "
-            f"events each with lengths {settings['event_length']}, placement {settings['placement']}."
+            f"It drew {counted(settings['n_recordings'], 'recording')} of {settings['recording_length']:g} s with "
+            f"{settings['n_events']} events each. Lengths: {settings['event_length']}; placed: {settings['placement']}."
         )
         if self.several:
             caption = f"{CAPTIONS['overlap_accuracy']}; bands: two standard errors."
             page.figure(self.plot().figure, caption).heading("Best segment length").table(brief(self.best()))
         return page.heading("All segment lengths").table(self.brief(), most=2000)
-
-
-def _argmax(values: pd.Series) -> int:
-    array = values.to_numpy(np.float64)
-    return 0 if np.isnan(array).all() else int(np.nanargmax(array))
 
 
 def simulate(
@@ -274,7 +268,8 @@ def simulate(
     world = _world(event_length, n_events, recording_length, placement, gap)
     count = whole("n_recordings", n_recordings)
     entropy = [int(word) for word in np.random.default_rng(rng).integers(0, 2**32, size=8)]
-    size = _chunk_size(world)
+    mean = float(world.n_events.mean()) if hasattr(world.n_events, "mean") else float(world.n_events)
+    size = int(min(4096, max(16, 16_384 // max(1.0, mean))))
     n_chunks = -(-count // size)
 
     def chunks() -> Iterator[tuple[Any, ...]]:
@@ -304,11 +299,6 @@ def widths_to_try(lengths: Lengths, criteria: Sequence[float]) -> list[float]:
     """40 segment lengths in seconds, from a quarter to four times the paper's optimum for the mean event length."""
     optima = [float(optimal_segment_length(event_length=lengths.mean, presence_criterion=each)) for each in criteria]
     return [float(f"{value:.4g}") for value in np.geomspace(min(optima) / 4, max(optima) * 4, 40)]
-
-
-def _chunk_size(world: World) -> int:
-    mean = float(world.n_events.mean()) if hasattr(world.n_events, "mean") else float(world.n_events)
-    return int(min(4096, max(16, 16_384 // max(1.0, mean))))
 
 
 def _world(lengths: Any, n_events: Any, recording_length: Any, placement: str, gap: Any) -> World:

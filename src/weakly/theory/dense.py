@@ -21,22 +21,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
 from ..base.results import to_jsonable
 from ..base.symbols import check, whole
+from ..model.intervals import Floats
+from ..model.lengths import gauss, panel_nodes
 from .optimum import maximise
-from .single import FloatOrArray, Floats, out
+from .single import FloatOrArray, out
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+_ORDER = 20
+_NODES, _WEIGHTS = gauss(_ORDER)
 _NOTHING = 1e-15  # a survival below this is rounding
-
-
-def _panels(edges: Floats) -> tuple[Floats, Floats, Floats]:
-    """Half the width of each panel between the edges, and its nodes and weights, shape (panels, nodes)."""
-    half = np.diff(edges)[:, None] / 2
-    return half, edges[:-1, None] + half * (1 + _NODES), half * _WEIGHTS
 
 
 def _terms(size: Any) -> int:
@@ -93,12 +91,7 @@ class Clumps:
     def _at(self, table: Any, x: Floats) -> Any:
         x = np.asarray(x, dtype=np.float64)
         panel = np.clip(np.floor(x / self.d).astype(int), 0, table.shape[-2] - 1)
-        t = x / self.d - panel
-        rows = table[..., panel, :]
-        value = rows[..., -1]
-        for k in range(table.shape[-1] - 2, -1, -1):
-            value = value * t + rows[..., k]
-        return value
+        return polyval(x / self.d - panel, np.moveaxis(table[..., panel, :], -1, 0), tensor=False)
 
     def survival(self, x: Floats) -> Any:
         """P(length > x)."""
@@ -216,7 +209,7 @@ def _stationary(clumps: Clumps, w: float, g: float) -> tuple[float, float, float
     rate, d, nu = clumps.rate, clumps.d, clumps.nu
     top = min(w, g * clumps.reach)
     edges = np.unique(np.append(np.arange(0.0, top, g * d), top))
-    _, x, weights = _panels(edges)
+    x, weights = panel_nodes(edges, _ORDER)
     weight = weights * np.exp(-rate * (w - x))
     single = 2 * nu * clumps.survival(x / g)  # cut by one edge, empty up to the other
     both = nu * rate * g * clumps.convolution(x / g)  # cut by both edges, x seconds of cover in all
@@ -336,11 +329,9 @@ def _covered(d: float, total: float, count: int) -> float:
     """Expected share of the recording that events cover."""
     room = total - d
     edges = np.unique(np.clip([0.0, d, room, total], 0.0, total))
-    half = np.diff(edges)[:, None] / 2
-    nodes, weights = np.polynomial.legendre.leggauss(count // 2 + 2)  # exact: a polynomial of degree M on each piece
-    x = edges[:-1, None] + half * (1 + nodes)
+    x, weights = panel_nodes(edges, count // 2 + 2)  # exact: a polynomial of degree M on each piece
     meets = np.minimum(x, room) - np.maximum(x - d, 0.0)
-    return float(np.sum(half * weights * (1 - (1 - meets / room) ** count)) / total)
+    return float(np.sum(weights * (1 - (1 - meets / room) ** count)) / total)
 
 
 class _Kernel:
@@ -365,7 +356,7 @@ class _Kernel:
     def absent(self, s: float) -> Any:
         w, total, back = self.w, self.total, self.total - s - self.w
         edges = _clean([*self._breaks(s), *(w - np.asarray(self._breaks(back)))], 0.0, w)
-        half, x, weights = _panels(edges)
+        half, (x, weights) = np.diff(edges)[:, None] / 2, panel_nodes(edges, _ORDER)
         left = self.survival(x / self.g, s + x)
         right = self.survival((w - x) / self.g, back + w - x)  # as function of x: y = w - x seconds on the right
         last, first = min(s + w, total - self.d), min(total - s, total - self.d)
@@ -397,7 +388,7 @@ class _Kernel:
         edges = _clean(points, s + w, total)
         if edges.size < 2:
             return 0.0
-        _, end, weights = _panels(edges)
+        end, weights = panel_nodes(edges, _ORDER)
         long = self.survival(np.maximum(end - s, w / g), end)
         quiet = np.exp(-self.rate * (np.minimum(end, total - d) - (end - d)))
         return np.sum(weights * self.rate * quiet * long, axis=(1, 2))

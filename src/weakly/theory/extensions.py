@@ -20,10 +20,10 @@ from ..base.errors import InvalidInput
 from ..base.symbols import check, choice, whole
 from ..model.annotator import TIE
 from ..model.answer_model import AnswerLike, AnswerModel
-from ..model.intervals import checked_votes, window_times, windows_per_cell
+from ..model.intervals import Floats, checked_votes, window_times, windows_per_cell
 from ..model.lengths import LengthLike, Lengths
 from .optimum import maximise
-from .single import FloatOrArray, Floats, asked, cells, expected, lengths_or_numbers, out, overlap_accuracy, wrong_time
+from .single import FloatOrArray, asked, cells, expected, lengths_or_numbers, out, overlap_accuracy, wrong_time
 
 
 def present_share(

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from ..base.errors import InvalidInput
 from ..base.symbols import check, choice
 from ..model.answer_model import AnswerLike, AnswerModel
+from ..model.intervals import Floats
 from ..model.lengths import LengthLike, Lengths
-from .single import FloatOrArray, Floats, asked, best_overlap_accuracy, best_ratio, event_weighted, expected, out
+from .single import FloatOrArray, asked, best_overlap_accuracy, best_ratio, event_weighted, expected, out
 
 #: Central differences of order eight: the first derivative from four points on either side.
 _OFFSETS = np.array([-4, -3, -2, -1, 1, 2, 3, 4.0])

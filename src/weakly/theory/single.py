@@ -22,16 +22,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..base.errors import AssumptionWarning, InvalidInput
 from ..base.symbols import check, choice
-from ..model.annotator import TIE, PresenceRule
+from ..model.annotator import TIE
 from ..model.answer_model import AnswerLike, AnswerModel
 from ..model.detection import detection_at_random
+from ..model.intervals import Floats
 from ..model.lengths import LengthLike, Lengths
 
-Floats = NDArray[np.float64]
 #: What closed forms give: a float for numbers, an array for arrays.
 FloatOrArray = float | Floats
 
@@ -74,14 +74,10 @@ def seconds(who: AnswerModel, d: Floats, q: Floats) -> Seconds:
 
 def splits(who: AnswerModel, q: float) -> list[float]:
     """The event lengths at which the seconds jump or bend, for one segment length."""
-    if who.rule is not None:
-        return _rule_splits(who.rule, q)
-    return [q] if who.single is None else [q / who.single, q]
-
-
-def _rule_splits(rule: PresenceRule, q: float) -> list[float]:
+    if who.rule is None:
+        return [q] if who.single is None else [q / who.single, q]
     # Each piece is a line a * d + b; the seconds can only bend where two of these lines cross.
-    lines = [(form.event_share, form.segment_share * q + form.seconds) for form in rule.forms]
+    lines = [(form.event_share, form.segment_share * q + form.seconds) for form in who.rule.forms]
     lines += [(0.0, q), (1.0, 0.0), (0.5, q / 2)]
     lengths = [q, *((e - b) / (a - c) for i, (a, b) in enumerate(lines) for c, e in lines[:i] if a != c)]
     # present + event recall also bend where the present stretch is one segment long: d = 2 x_0

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.errors import InvalidInput
-from ...base.results import atomic_write, private_files
+from ...base.results import private_files, write_file
 from ..serving import bearer
 
 OWNER = "owner"
@@ -66,9 +66,7 @@ class Own:
             return
         held = {"campaign": ascii(str(self.campaign)), "tokens": tokens, "places": places}
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(self.file) as file:
-                file.write(json.dumps(held, indent=1) + "\n")
+            write_file(self.file, json.dumps(held, indent=1) + "\n")
         except OSError as error:
             raise InvalidInput(
                 f"{self.file}: the tokens cannot be kept there ({error.strerror}); set XDG_STATE_HOME to a folder of "

@@ -16,9 +16,10 @@ from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...methods.information import Information, Stretch, asked_together
 from ...model.cost import Cost
 from ...model.events import Events
+from ...posterior.expected import scaled
 from ...posterior.law import SLIPS
 from ...posterior.particle_kernels import NAMES
-from ...posterior.particles import ParticlePosterior, scaled
+from ...posterior.particles import ParticlePosterior
 from ...posterior.renewal import ENDS, events_above
 from ...posterior.slips import Slips, slips_of
 from ...studies.queries.query_set import AGAIN, COLUMNS, REPEAT, query_id, rows_of

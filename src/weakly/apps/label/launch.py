@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import atomic_write, private_files, to_json
+from ...base.results import private_files, to_json, write_file
 from ...base.symbols import positive
 from ...io.formats import write
 from ...io.signals import RECORDINGS, header
@@ -246,9 +246,7 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
         paths.append(folder / "pilot.csv")
         write(pilot_of(session, strong), paths[-1], format="csv")
     if changes:
-        paths.append(folder / "corrections.csv")
-        with atomic_write(paths[-1]) as file:
-            pd.DataFrame(changes).to_csv(file, index=False)
+        paths.append(write_file(folder / "corrections.csv", pd.DataFrame(changes).to_csv(index=False)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # recordings that nobody was asked about have no row
         return paths + _write_inference(labeling, folder) + _write_audit(found.answers, events, folder)
@@ -267,15 +265,13 @@ def _write_inference(labeling: Labeling, folder: Path) -> list[Path]:
     live, session = labeling.live, labeling.session
     paths = [folder / name for name in ("quality.json", "inferred.csv", "active.csv")]
     quality = {"labels": live.labels(session), "spent": live.spent(session), "goals": list(map(goal_words, live.goals))}
-    with atomic_write(paths[0]) as file:
-        file.write(to_json(quality) + "\n")
+    write_file(paths[0], to_json(quality) + "\n")
     known = live.known(session)
     if known is None:
         return paths[:1]
     events, active = known
     write(events, paths[1], format="csv")
-    with atomic_write(paths[2]) as file:
-        active.to_csv(file, index=False)
+    write_file(paths[2], active.to_csv(index=False))
     return paths
 
 
@@ -284,10 +280,7 @@ def _write_audit(answers: Answers, events: Events | None, folder: Path) -> list[
     if not answers.to_frame()["present"].notna().any():
         return []
     made = audit(strong=events, answers=answers, unlisted="unknown")
-    path = folder / "audit.json"
-    with atomic_write(path) as file:
-        file.write(to_json(made.to_dict()) + "\n")
-    return [made.report(folder / "audit.html"), path]
+    return [made.report(folder / "audit.html"), write_file(folder / "audit.json", to_json(made.to_dict()) + "\n")]
 
 
 @private_files()
@@ -309,10 +302,7 @@ def _write_cards(labeling: Labeling, folder: Path) -> list[Path]:
         raise InvalidInput("; ".join(refused))
     if len(cards) >= 3 and (people := AnnotatorProfile.at_large(list(cards.values()))) is not None:
         cards[folder / "card-people.json"] = people
-    for path, card in cards.items():
-        with atomic_write(path) as file:
-            file.write(json.dumps(card.to_dict(), indent=1) + "\n")
-    return list(cards)
+    return [write_file(path, json.dumps(card.to_dict(), indent=1) + "\n") for path, card in cards.items()]
 
 
 def serve(

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.signal import resample_poly
 
-from ...base.errors import InvalidInput, optional
-from ...io.signals import SIGNALS, VIDEOS, audible_clip, channels, header, read_clip
+from ...base.errors import InvalidInput
+from ...io.signals import SIGNALS, VIDEOS, audible_clip, channels, header, read_clip, sound_bytes
 
 WIDTH, HEIGHT = 900, 256  # pixels of a spectrogram
 BELOW, ABOVE = 5.0, 35.0  # dB around a recording's noise that are seen at least: noise alone is dark
@@ -122,10 +122,7 @@ def sound(path: Path, *, onset: float, offset: float, speed: float = 1.0) -> byt
     times = 1 if speed == 1 else int(np.ceil(LEAST_RATE / (rate * speed)))
     if times > 1:
         samples = resample_poly(samples, times, 1, axis=0)
-    target = io.BytesIO()
-    rate = round(times * rate * speed)
-    optional("soundfile", extra="audio").write(target, samples, rate, format="WAV", subtype="PCM_16")
-    return target.getvalue()
+    return sound_bytes(samples, round(times * rate * speed), format="WAV", subtype="PCM_16")
 
 
 def picture(

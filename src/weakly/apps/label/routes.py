@@ -348,12 +348,8 @@ def create_app(labeling: Labeling, *, host: str = "127.0.0.1", names: Iterable[s
     @app.post(f"{API}/later")
     async def later(said: Remark, who: Who) -> dict[str, Any]:
         """Put a segment behind all others that wait for you."""
-
-        def put() -> dict[str, Any]:
-            session.remark(who, query=said.query, kind="later", id=said.id)
-            return state(who)
-
-        return await in_line(put)
+        await in_line(lambda: session.remark(who, query=said.query, kind="later", id=said.id))
+        return await in_line(lambda: state(who))
 
     @app.get(f"{API}/mine")
     async def mine(who: Who) -> dict[str, Any]:

@@ -22,14 +22,14 @@ import pandas as pd
 
 from ...base import plot
 from ...base.errors import InvalidInput
-from ...base.parallel import in_order, progress_bar
+from ...base.parallel import in_order
 from ...base.report import Report
-from ...base.results import atomic_write, to_json, to_jsonable
+from ...base.results import to_json, to_jsonable, write_file
 from ...base.symbols import choice
 from . import appendix, simulations
 from .claims import CATEGORIES, REMARK, TOLERANCES, VERDICTS, Checked, Claim, all_claims, counts, markup, summary, words
 from .drawings import DRAWINGS, datasets, expressions
-from .facts import Data, attributions, gather
+from .facts import Data, fact_table, gather
 from .figures import COSTS, PaperTable, Picture, cost_figure, protocol_figure, simulation_figure
 from .simulations import PAPER, QUICK, SCENARIOS, Protocol, scenario
 
@@ -146,29 +146,23 @@ def reproduce(
     wanted = _wanted(only)
     data = gather(nigens=nigens, audioset=audioset, annotations=annotations)
     protocol = QUICK if quick else PAPER
+    scenarios = {name: scenario(name, data) for name in wanted if name in SCENARIOS}
     chunks = [
-        (name, case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
-        for name in wanted
-        if name in SCENARIOS
-        for made in (scenario(name, data),)
+        (case, made.n_events, protocol, _seed(seed, f"{name} {case.label}"))
+        for name, made in scenarios.items()
         for case in made.cases
     ]
-    runs: dict[str, list[Any]] = {}
-    for name, found in in_order(_simulate, chunks, executor=executor, progress=progress, label="simulating"):
-        runs.setdefault(name, []).append(found)
-    pictures: list[Picture] = []
-    drawn = [name for name in wanted if name in FIGURES]
-    with progress_bar("drawing", len(drawn), show=progress) as advance:
-        for name in drawn:
-            pictures.append(_draw(name, data, runs, protocol, seed, quick))
-            advance(1)
+    done = iter(list(in_order(simulations.run, chunks, executor=executor, progress=progress, label="simulating")))
+    runs = {name: [next(done) for _ in made.cases] for name, made in scenarios.items()}
+    drawn = [(name, data, runs, protocol, seed, quick) for name in wanted if name in FIGURES]
+    pictures = tuple(in_order(_draw, drawn, progress=progress, label="drawing"))
     tables = (datasets(), expressions()) if "tables" in wanted else ()
     claims = all_claims() if "claims" in wanted else ()
     how: Any = {"progress": progress and bool(claims), "label": "measuring claims"}
     checked = tuple(in_order(Claim.check, [(claim,) for claim in claims], **how))
     sources = {picture.name: picture.data for picture in pictures}
     found = Reproduction(
-        tuple(pictures), tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
+        pictures, tables, checked, quick, seed, wanted, sources, time.perf_counter() - started, command=command
     )
     return found if out is None else replace(found, files=tuple(_write(found, Path(out))))
 
@@ -187,10 +181,7 @@ def _seed(seed: int, name: str) -> list[int]:
     return [seed, zlib.crc32(name.encode())]
 
 
-def _simulate(name: str, case: Any, n_events: int, protocol: Protocol, seed: list[int]) -> Any:
-    return name, simulations.run(case, n_events=n_events, protocol=protocol, seed=seed)
-
-
+@plot.style()
 def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick: bool) -> Picture:
     rng = np.random.default_rng(_seed(seed, name))
     if name in SCENARIOS:
@@ -208,16 +199,12 @@ def _draw(name: str, data: Data, runs: Any, protocol: Protocol, seed: int, quick
 
 def _write(found: Reproduction, out: Path) -> list[Path]:
     """The page, the claims, the tables and both files of every figure."""
-    out.mkdir(parents=True, exist_ok=True)
     files = [file for picture in found.pictures for file in plot.save(picture.figure, out / "figures" / picture.name)]
     texts = {f"tables/{table.name}.csv": table.frame.to_csv(index=False) for table in found.tables}
     if found.claims:
         texts["claims.json"] = to_json([row.to_dict() for row in found.claims]) + "\n"
-    for name, text in texts.items():
-        (out / name).parent.mkdir(exist_ok=True)
-        with atomic_write(out / name) as file:
-            file.write(text)
-    return [_page(found, out).write(out / "index.html"), *files, *(out / name for name in texts)]
+    files += [write_file(out / name, text) for name, text in texts.items()]
+    return [_page(found, out).write(out / "index.html"), *files]
 
 
 _ICONS = dict(zip((*VERDICTS, REMARK), ("✓", "≈", "✗", "?", "i")))
@@ -305,7 +292,7 @@ def _page(found: Reproduction, out: Path) -> Report:
     if checked:
         rows = [{"claims": CATEGORIES.get(name, ["all"])[0], **row} for name, row in found.counts.items()]
         frame = pd.DataFrame(rows).assign(all=[sum(row.values()) for row in found.counts.values()])
-        page.table(frame, heads={"holds approximately": "approx.", "not repeated": "open"})
+        page.table(frame)
         page.raw(
             f'<h2 id="claims">Claims</h2>{_filter(checked)}<div class="claims">{"".join(map(_claim, checked))}</div>'
         )
@@ -332,7 +319,8 @@ def _page(found: Reproduction, out: Path) -> Report:
         page.code(found.command)
     page.text(
         "The paper: J. Martinsson, T. Virtanen, M. Sandsten, O. Mogren, The Accuracy Cost of Weakness: A Theoretical "
-        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. " + " ".join(attributions()),
+        "Analysis of Fixed-Segment Weak Labeling for Events in Time, TMLR, 2025. "
+        + " ".join(fact_table()["attributions"]),
         small=True,
     )
     return page.raw(f"<script>{_beside('page.js')}</script>") if checked else page

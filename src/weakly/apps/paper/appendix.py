@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ...base import plot
 from ...base.errors import InvalidInput
@@ -16,7 +17,7 @@ from ...model.lengths import Lengths
 from ...posterior.criterion import estimate_criterion
 from ...studies.evaluate.evaluator import kuiper, kuiper_p
 from ...theory.single import overlap_accuracy
-from .facts import Data, LengthSample, shipped, shipped_counts
+from .facts import Data, LengthSample, fact_table, shipped
 from .figures import Picture, panels, picture
 from .simulations import OFFSET_RATIOS
 
@@ -67,7 +68,7 @@ def _shipped_offsets(label: str, name: str) -> list[Offsets]:
     rows = []
     for key, ratio in OFFSET_RATIOS.items():
         sample = shipped(f"{name}_phase_{key}")
-        v = shipped_counts("uniformity")[f"{name}_phase_{key}"]
+        v = fact_table()["counts"]["uniformity"][f"{name}_phase_{key}"]
         rows.append(Offsets(label, ratio, typical, sample.spread, sample.n, v, kuiper_p(v, sample.n)))
     return rows
 
@@ -95,20 +96,17 @@ def offsets(data: Data) -> Picture:
     rows, source = all_offsets(data)
     figure, axes = panels(len(rows), 3, size=(9.6, 2.7 * len(rows)), sharey=True, squeeze=False)
     values: dict[str, Any] = {}
-    with plot.style():
-        for line, cells in zip(axes, rows):
-            for ax, cell in zip(line, cells):
-                ax.hist(cell.offsets, bins=np.linspace(0, 1, 21), density=True, color=plot.COLOURS[0], alpha=0.7)
-                ax.axhline(1.0, color="black", ls="--", lw=1)
-                told = f"n = {cell.n}, V = {cell.kuiper:.3f}, " + (
-                    f"p = {cell.p:.2g}" if cell.p >= 1e-3 else "p < 0.001"
-                )
-                ax.set_title(f"{cell.label}, $d_q$ = {cell.segment_length:.3g} s\n{told}", fontsize=9)
-                values[f"{cell.label}, d_q = {cell.ratio:g} d_e"] = {"n": cell.n, "kuiper": cell.kuiper, "p": cell.p}
-            line[0].set_ylabel("density")
-        for ax in axes[-1]:
-            ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
-        axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
+    for line, cells in zip(axes, rows):
+        for ax, cell in zip(line, cells):
+            ax.hist(cell.offsets, bins=np.linspace(0, 1, 21), density=True, color=plot.COLOURS[0], alpha=0.7)
+            ax.axhline(1.0, color="black", ls="--", lw=1)
+            told = f"n = {cell.n}, V = {cell.kuiper:.3f}, " + (f"p = {cell.p:.2g}" if cell.p >= 1e-3 else "p < 0.001")
+            ax.set_title(f"{cell.label}, $d_q$ = {cell.segment_length:.3g} s\n{told}", fontsize=9)
+            values[f"{cell.label}, d_q = {cell.ratio:g} d_e"] = {"n": cell.n, "kuiper": cell.kuiper, "p": cell.p}
+        line[0].set_ylabel("density")
+    for ax in axes[-1]:
+        ax.set_xlabel(r"offset $(b_q - a_e)\,/\,(d_e + d_q)$")
+    axes[0][0].set_ylim(0, max(1.6, axes[0][0].get_ylim()[1]))
     return picture("offsets", figure, data=source, values=values)
 
 
@@ -121,16 +119,15 @@ def audioset(data: Data) -> Picture:
     curve = [overlap_accuracy(presence_criterion=g, **setting) for g in criteria]
     share = sample.mean / AUDIOSET_LENGTH
     figure, (left, right) = panels(1, 2, size=(9.4, 3.7))
-    with plot.style():
-        left.plot(criteria, curve, label="mean of Theorem 1, $d_q$ = 10 s")
-        left.axhline(share, color=plot.COLOURS[1], ls="--", label=f"mean of $d_e / d_q$ = {share:.4f}")
-        left.plot([found], [share], "o", color="black", label=f"where they meet: {found:.4f}")
-        left.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel=SYMBOLS["overlap_accuracy"].label)
-        left.set_ylim(0, max(curve) * 1.15)
-        left.legend(loc="lower right")
-        weights = np.full(len(sample.spread), sample.n / len(sample.spread))
-        right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=weights, color=plot.EVENT)
-        right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
+    left.plot(criteria, curve, label="mean of Theorem 1, $d_q$ = 10 s")
+    left.axhline(share, color=plot.COLOURS[1], ls="--", label=f"mean of $d_e / d_q$ = {share:.4f}")
+    left.plot([found], [share], "o", color="black", label=f"where they meet: {found:.4f}")
+    left.set(xlabel=SYMBOLS["presence_criterion"].label, ylabel=SYMBOLS["overlap_accuracy"].label)
+    left.set_ylim(0, max(curve) * 1.15)
+    left.legend(loc="lower right")
+    weights = np.full(len(sample.spread), sample.n / len(sample.spread))
+    right.hist(sample.spread, bins=np.linspace(0, AUDIOSET_LENGTH, 41), weights=weights, color=plot.EVENT)
+    right.set(xlabel=SYMBOLS["event_length"].label, ylabel="events")
     values = {"presence_criterion": found, "mean_share": share, "n": sample.n}
     return picture("audioset", figure, data=sample.source, values=values, found=found, n=sample.n)
 
@@ -175,8 +172,6 @@ def recovery(*, criteria: ArrayLike, n: int, rng: Any) -> dict[str, NDArray[np.f
     with the given criterion. The recipe sees the parts of events inside clips labelled present, as in AudioSet; the
     consistent estimate sees event fractions and answers.
     """
-    from scipy import stats
-
     rng = np.random.default_rng(rng)
     q = AUDIOSET_LENGTH
     law = Lengths.law(stats.lognorm(1.0, scale=2.0))
@@ -207,7 +202,7 @@ def answers() -> list[dict[str, Any]]:
     """What real weak labels say about the criterion: counts of clips that hold an event, and of present labels."""
     rows = []
     for name, data in _ANSWERED.items():
-        counts = shipped_counts(name)
+        counts = fact_table()["counts"][name]
         n, k = counts["overlapping_pairs"], counts["overlapping_present"]
         # Events inside their clip are heard whole: h = 1. That is all these files can say.
         estimate = estimate_criterion(np.ones(n), present=np.r_[np.ones(k), np.zeros(n - k)])
@@ -221,27 +216,26 @@ def criterion(*, n: int, rng: Any) -> Picture:
     found = recovery(criteria=truth, n=n, rng=rng)
     rows = answers()
     figure, (left, right) = panels(1, 2, size=(9.8, 4.0), width_ratios=(1.1, 1))
-    with plot.style():
-        left.plot([0, 1], [0, 1], color="black", lw=1, label="truth")
-        left.plot(truth, found["recipe"], "s--", color=plot.COLOURS[1], label="the paper's recipe")
-        bars = np.maximum([found["consistent"] - found["low"], found["high"] - found["consistent"]], 0)
-        name = "from answers, with 95 % interval"
-        left.errorbar(truth, found["consistent"], yerr=bars, fmt="o", color=plot.COLOURS[0], label=name)
-        left.set(xlabel=r"true presence criterion $\gamma$", ylabel=r"estimated $\gamma$")
-        left.set(xlim=(0, 1.02), ylim=(0, 1.02))
-        left.legend(loc="upper left")
-        names = [row["data"].replace(", ", "\n", 1) for row in rows]
-        y = np.arange(len(rows))[::-1]
-        held, said = ([row[key] for row in rows] for key in ("overlapping_pairs", "overlapping_present"))
-        edge = {"edgecolor": "#444444", "lw": 0.6}
-        right.barh(y, held, height=0.6, color=plot.ABSENT, label="clips that hold an event", **edge)
-        right.barh(y, said, height=0.6, color=plot.PRESENT, label="of these, labelled present")
-        for at, whole, part in zip(y, held, said):
-            right.text(whole + max(held) * 0.02, at, f"{part} of {whole}", va="center", fontsize=9)
-        right.set_yticks(y, names, fontsize=9)
-        right.set(xlabel="(clip, class) pairs", xlim=(0, max(held) * 1.35))
-        right.grid(visible=False, axis="y")
-        right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
+    left.plot([0, 1], [0, 1], color="black", lw=1, label="truth")
+    left.plot(truth, found["recipe"], "s--", color=plot.COLOURS[1], label="the paper's recipe")
+    bars = np.maximum([found["consistent"] - found["low"], found["high"] - found["consistent"]], 0)
+    name = "from answers, with 95 % interval"
+    left.errorbar(truth, found["consistent"], yerr=bars, fmt="o", color=plot.COLOURS[0], label=name)
+    left.set(xlabel=r"true presence criterion $\gamma$", ylabel=r"estimated $\gamma$")
+    left.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    left.legend(loc="upper left")
+    names = [row["data"].replace(", ", "\n", 1) for row in rows]
+    y = np.arange(len(rows))[::-1]
+    held, said = ([row[key] for row in rows] for key in ("overlapping_pairs", "overlapping_present"))
+    edge = {"edgecolor": "#444444", "lw": 0.6}
+    right.barh(y, held, height=0.6, color=plot.ABSENT, label="clips that hold an event", **edge)
+    right.barh(y, said, height=0.6, color=plot.PRESENT, label="of these, labelled present")
+    for at, whole, part in zip(y, held, said):
+        right.text(whole + max(held) * 0.02, at, f"{part} of {whole}", va="center", fontsize=9)
+    right.set_yticks(y, names, fontsize=9)
+    right.set(xlabel="(clip, class) pairs", xlim=(0, max(held) * 1.35))
+    right.grid(visible=False, axis="y")
+    right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.15), fontsize=9)
     values = {"recovery": {key: value.tolist() for key, value in found.items()}, "answers": rows}
     source = "; ".join(f"facts shipped with weakly: {row['data']}" for row in rows)
     return picture("criterion", figure, data=source, values=values, n=n)

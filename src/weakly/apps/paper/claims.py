@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .measures import MEASURES
+
 HOLDS, ABOUT, FAILS, OPEN, REMARK = "holds", "holds approximately", "does not hold", "not repeated", "remark"
 VERDICTS = (HOLDS, ABOUT, FAILS, OPEN)
 _JUDGING = tomllib.loads(Path(__file__).with_name("judging.toml").read_text(encoding="utf-8"))
@@ -114,8 +116,6 @@ def all_claims() -> tuple[Claim, ...]:
     >>> len(all_claims()) > 50
     True
     """
-    from .measures import MEASURES
-
     rows = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
     return tuple(Claim(name, find=MEASURES[name], **row) for name, row in rows.items())
 

@@ -62,13 +62,12 @@ def weak_labeling() -> Picture:
         found = scores(segments, EVENTS, CRITERION)
         rows[name] = (segments, [plot.PRESENT if yes else "white" for yes in found["present"]])
         values[name] = {key: found[key] for key in ("n_queries", "overlap_accuracy", "event_recall")}
-    with plot.style():
-        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
-        for k, found in enumerate(reversed(values.values())):
-            words = f"{found['overlap_accuracy']:.2f}\n{percent(found['event_recall'])}"
-            ax.annotate(words, (1.01, k), xycoords=("axes fraction", "data"), va="center", fontsize=9)
-        head = "accuracy\ngiven overlap,\nevents noticed"
-        ax.annotate(head, (1.01, 4), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
+    for k, found in enumerate(reversed(values.values())):
+        words = f"{found['overlap_accuracy']:.2f}\n{percent(found['event_recall'])}"
+        ax.annotate(words, (1.01, k), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+    head = "accuracy\ngiven overlap,\nevents noticed"
+    ax.annotate(head, (1.01, 4), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     return picture("weak_labeling", figure, values=values, criterion=CRITERION)
 
 
@@ -84,10 +83,9 @@ def one_method(name: str) -> Picture:
     found = scores(segments, EVENTS, CRITERION)
     figure, ax = panels(size=(8.0, 2.0 if name == "orc" else 2.3))
     colours = [plot.PRESENT if yes else "white" for yes in found["present"]]
-    with plot.style():
-        rows = {"events": (EVENTS, plot.EVENT), f"{name.upper()} labels": (segments, colours)}
-        plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
-        _named(ax, segments, "" if name == "orc" else "\n$F$ = {:.2f}", found["segment_accuracy"])
+    rows = {"events": (EVENTS, plot.EVENT), f"{name.upper()} labels": (segments, colours)}
+    plot.timeline(rows, recording_length=RECORDING_LENGTH, ax=ax)
+    _named(ax, segments, "" if name == "orc" else "\n$F$ = {:.2f}", found["segment_accuracy"])
     keys = ("n_queries", "overlap_accuracy", "recording_accuracy", "event_recall")[: 2 if name == "orc" else 4]
     return picture(name, figure, values={key: found[key] for key in keys}, criterion=CRITERION)
 
@@ -116,19 +114,18 @@ def proof_idea() -> Picture:
     t = np.linspace(0.0, total, 5001)
     accuracy = accuracy_of_end(t, d_e, d_q, criterion, start=2.0)
     overlap = (t >= 2.0) & (t <= 2.0 + d_e + d_q)
-    with plot.style():
-        event = as_intervals([(0.35, 0.35 + d_e)])
-        rows = {"event $e_t$": (event, plot.EVENT), "segments": (segments, "white")}
-        plot.timeline(rows, recording_length=total, ax=top)
-        top.set(xlabel="")
-        _named(top, segments)
-        top.annotate("", (2.4, 1.0), (1.45, 1.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
-        top.text(2.45, 1.0, "$t$ moves", va="center", fontsize=9)
-        _areas(bottom, t, accuracy, overlap, [(3.0, 0.22)])
-        for x in (1.0, 4.5):
-            bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
-        bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
-        bottom.set(ylim=(0, 1.08), xlabel="end time $t$ of the event (s)", ylabel="accuracy $F(e_t, q_2, \\gamma)$")
+    event = as_intervals([(0.35, 0.35 + d_e)])
+    rows = {"event $e_t$": (event, plot.EVENT), "segments": (segments, "white")}
+    plot.timeline(rows, recording_length=total, ax=top)
+    top.set(xlabel="")
+    _named(top, segments)
+    top.annotate("", (2.4, 1.0), (1.45, 1.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
+    top.text(2.45, 1.0, "$t$ moves", va="center", fontsize=9)
+    _areas(bottom, t, accuracy, overlap, [(3.0, 0.22)])
+    for x in (1.0, 4.5):
+        bottom.text(x, 0.5, "no overlap:\nalways right", ha="center", va="center", fontsize=9)
+    bottom.set_xticks(range(6), ["0", "1", "$a_2$", "3", "$a_2{+}d_e{+}d_q$", "$T$"])
+    bottom.set(ylim=(0, 1.08), xlabel="end time $t$ of the event (s)", ylabel="accuracy $F(e_t, q_2, \\gamma)$")
     area = float(trapezoid(accuracy[overlap], t[overlap]))
     return picture("proof_idea", figure, values={"area": area}, criterion=criterion)
 
@@ -143,19 +140,18 @@ def multiple_events() -> Picture:
     accuracy = found["segment_accuracy"]
     overlap = found["meets"]
     figure, (top, bottom) = panels(2, 1, size=(7.6, 4.2), sharex=True, height_ratios=(1, 2))
-    with plot.style():
-        rows = {"events": (events, plot.EVENT), "segment $q_t$": (as_intervals([(0.2, 0.2 + d_q)]), "white")}
-        plot.timeline(rows, recording_length=total, ax=top)
-        top.set(xlabel="")
-        for i, (start, end) in enumerate(events, 1):
-            top.text((start + end) / 2, 1.0, f"$e_{i}$", ha="center", va="center", color="white")
-        top.text(0.2 + d_q / 2, 0.0, "$q_t$", ha="center", va="center", fontsize=9)
-        top.annotate("", (1.9, 0.0), (1.1, 0.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
-        top.text(1.95, 0.0, "$t$ moves", va="center", fontsize=9)
-        _areas(bottom, t, accuracy, overlap, [(start + (d_e + d_q) / 2, 0.2) for start, _ in events])
-        bottom.set_xticks([d_q, 2, 4, 6, total], ["$d_q$", "2", "4", "6", "$T$"])
-        bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
-        bottom.set_ylabel("accuracy of $q_t$")
+    rows = {"events": (events, plot.EVENT), "segment $q_t$": (as_intervals([(0.2, 0.2 + d_q)]), "white")}
+    plot.timeline(rows, recording_length=total, ax=top)
+    top.set(xlabel="")
+    for i, (start, end) in enumerate(events, 1):
+        top.text((start + end) / 2, 1.0, f"$e_{i}$", ha="center", va="center", color="white")
+    top.text(0.2 + d_q / 2, 0.0, "$q_t$", ha="center", va="center", fontsize=9)
+    top.annotate("", (1.9, 0.0), (1.1, 0.0), arrowprops={"arrowstyle": "->", "lw": 1.5})
+    top.text(1.95, 0.0, "$t$ moves", va="center", fontsize=9)
+    _areas(bottom, t, accuracy, overlap, [(start + (d_e + d_q) / 2, 0.2) for start, _ in events])
+    bottom.set_xticks([d_q, 2, 4, 6, total], ["$d_q$", "2", "4", "6", "$T$"])
+    bottom.set(xlim=(0, total), ylim=(0, 1.08), xlabel="end time $t$ of the segment (s)")
+    bottom.set_ylabel("accuracy of $q_t$")
     return picture("multiple_events", figure, values={"events": 2})
 
 
@@ -196,19 +192,18 @@ def accuracy_functions() -> Picture:
     """Figure 15: the accuracy over the event's end time when the criterion can be met."""
     figure, axes = panels(1, 2, size=(9.4, 3.6), sharey=True)
     values = {}
-    with plot.style():
-        for ax, (case, (d, q, g)) in zip(axes, CASES.items()):
-            _curve(ax, d, q, g)
-            rows = states(event_length=d, segment_length=q, presence_criterion=g)
-            values[f"case ({case})"] = [row[0] for row in rows]
-            ax.set_xticks([row[0] for row in rows], [f"$t_{k}$" for k in range(6)])
-            for k, area in enumerate(("A_1", "A_2", "A_3", "A_2", "A_1")):
-                middle = (rows[k][0] + rows[k + 1][0]) / 2
-                ax.text(middle, 0.12, f"${area}$", ha="center")
-            relation = r"d_e \geq d_q" if d >= q else "d_e < d_q"
-            ax.set_title(f"case ({case}): ${relation}$\n" + _setting(d, q, g), fontsize=10)
-            ax.set(xlabel="end time $t$ of the event", ylim=(0, 1.06))
-        axes[0].set_ylabel(r"accuracy $F(e_t, q, \gamma)$")
+    for ax, (case, (d, q, g)) in zip(axes, CASES.items()):
+        _curve(ax, d, q, g)
+        rows = states(event_length=d, segment_length=q, presence_criterion=g)
+        values[f"case ({case})"] = [row[0] for row in rows]
+        ax.set_xticks([row[0] for row in rows], [f"$t_{k}$" for k in range(6)])
+        for k, area in enumerate(("A_1", "A_2", "A_3", "A_2", "A_1")):
+            middle = (rows[k][0] + rows[k + 1][0]) / 2
+            ax.text(middle, 0.12, f"${area}$", ha="center")
+        relation = r"d_e \geq d_q" if d >= q else "d_e < d_q"
+        ax.set_title(f"case ({case}): ${relation}$\n" + _setting(d, q, g), fontsize=10)
+        ax.set(xlabel="end time $t$ of the event", ylim=(0, 1.06))
+    axes[0].set_ylabel(r"accuracy $F(e_t, q, \gamma)$")
     return picture("accuracy_functions", figure, values=values)
 
 
@@ -216,14 +211,13 @@ def infeasible() -> Picture:
     """Figure 16: the accuracy over the event's end time when the criterion cannot be met."""
     d, q, g = INFEASIBLE
     figure, ax = panels(size=(5.2, 3.4))
-    with plot.style():
-        _curve(ax, d, q, g)
-        t = [0.0, q, d, d + q]
-        ax.set_xticks(t, [f"$t_{k}$" for k in range(4)])
-        for k, area in ((0, "A_1"), (2, "A_1")):
-            ax.text((t[k] + t[k + 1]) / 2 + (0.12 if k else -0.12), 0.15, f"${area}$", ha="center")
-        ax.set(xlabel="end time $t$ of the event", ylabel=r"accuracy $F(e_t, q, \gamma)$", ylim=(0, 1.06))
-        ax.set_title(_setting(d, q, g), fontsize=10)
+    _curve(ax, d, q, g)
+    t = [0.0, q, d, d + q]
+    ax.set_xticks(t, [f"$t_{k}$" for k in range(4)])
+    for k, area in ((0, "A_1"), (2, "A_1")):
+        ax.text((t[k] + t[k + 1]) / 2 + (0.12 if k else -0.12), 0.15, f"${area}$", ha="center")
+    ax.set(xlabel="end time $t$ of the event", ylabel=r"accuracy $F(e_t, q, \gamma)$", ylim=(0, 1.06))
+    ax.set_title(_setting(d, q, g), fontsize=10)
     return picture("infeasible", figure, values={"t": t})
 
 
@@ -232,20 +226,19 @@ def case(which: str) -> Picture:
     d, q, g = CASES[which]
     rows = states(event_length=d, segment_length=q, presence_criterion=g)
     figure, axes = panels(4, 1, size=(7.0, 4.2), sharex=True)
-    with plot.style():
-        for k, ax in enumerate(axes):
-            t = rows[k][0]
-            ax.broken_barh([(t - d, d)], (0.55, 0.4), facecolors=plot.EVENT, edgecolor="#444444", lw=0.6)
-            ax.broken_barh([(0.0, q)], (0.05, 0.4), facecolors=plot.PRESENT, edgecolor="#444444", lw=0.6, alpha=0.8)
-            ax.text(t - d / 2, 0.75, "$e_t$", ha="center", va="center", color="white")
-            ax.text(q / 2, 0.25, "$q$", ha="center", va="center", color="white")
-            ax.axvline(t, color="black", ls=":", lw=1)
-            before, after = rows[k][1:]
-            share = f"{after:.3g}" if abs(before - after) < 1e-12 else rf"{before:.3g} \to {after:.3g}"
-            ax.text(1.01, 0.5, f"$t_{k}$ = {t:g} s\n$F = {share}$", transform=ax.transAxes, va="center", fontsize=9)
-            ax.set(ylim=(0, 1), yticks=[], xlim=(-d - 0.1, max(d, q) + 0.35))
-            ax.grid(visible=False)
-        axes[-1].set_xlabel("time (s), from the start of the segment")
+    for k, ax in enumerate(axes):
+        t = rows[k][0]
+        ax.broken_barh([(t - d, d)], (0.55, 0.4), facecolors=plot.EVENT, edgecolor="#444444", lw=0.6)
+        ax.broken_barh([(0.0, q)], (0.05, 0.4), facecolors=plot.PRESENT, edgecolor="#444444", lw=0.6, alpha=0.8)
+        ax.text(t - d / 2, 0.75, "$e_t$", ha="center", va="center", color="white")
+        ax.text(q / 2, 0.25, "$q$", ha="center", va="center", color="white")
+        ax.axvline(t, color="black", ls=":", lw=1)
+        before, after = rows[k][1:]
+        share = f"{after:.3g}" if abs(before - after) < 1e-12 else rf"{before:.3g} \to {after:.3g}"
+        ax.text(1.01, 0.5, f"$t_{k}$ = {t:g} s\n$F = {share}$", transform=ax.transAxes, va="center", fontsize=9)
+        ax.set(ylim=(0, 1), yticks=[], xlim=(-d - 0.1, max(d, q) + 0.35))
+        ax.grid(visible=False)
+    axes[-1].set_xlabel("time (s), from the start of the segment")
     relation = "at least as long as" if d >= q else "shorter than"
     values = {f"t_{k}": row[0] for k, row in enumerate(rows)}
     return picture(f"case_{which}", figure, values=values, relation=relation, d=d, q=q, g=g)

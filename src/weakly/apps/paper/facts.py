@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import InvalidInput
+from ...io.reading import read
 from ...model.events import Events
 from ...model.lengths import Lengths
 
@@ -67,7 +68,8 @@ class LengthSample:
 
 
 @cache
-def _table() -> dict[str, Any]:
+def fact_table() -> dict[str, Any]:
+    """All facts of the package: ``samples`` and ``counts`` by name, and ``attributions``, whose data they describe."""
     table: dict[str, Any] = json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
     return table
 
@@ -78,19 +80,9 @@ def shipped(name: str) -> LengthSample:
     >>> shipped("nigens_dog").n
     900
     """
-    row = _table()["samples"][name]
+    row = fact_table()["samples"][name]
     tables = {key: np.asarray(row[key]) for key in ("quantiles", "means")}
     return LengthSample(**row | tables | {"name": name, "source": f"facts shipped with weakly: {row['source']}"})
-
-
-def shipped_counts(name: str) -> dict[str, Any]:
-    """A table of counts of the package, such as how the weak labels of a data set meet its strong labels."""
-    return dict(_table()["counts"][name])
-
-
-def attributions() -> list[str]:
-    """Whose data the facts describe."""
-    return list(_table()["attributions"])
 
 
 @dataclass(frozen=True)
@@ -119,8 +111,6 @@ def gather(
     if audioset is not None:
         animal = read_audioset(Path(audioset))
     if annotations is not None:
-        from ...io.reading import read
-
         paths = [Path(each) for each in ([annotations] if isinstance(annotations, (str, Path)) else annotations)]
         onsets = read(paths)
         onsets_source = ", ".join(path.name for path in paths)
@@ -132,12 +122,10 @@ def read_nigens(path: Path) -> tuple[LengthSample, LengthSample, Events | None]:
     if not path.is_dir():
         raise InvalidInput(f"nigens must be the corpus folder, or one with dog_event_lengths.npy in it, got {path}")
     kinds, samples, events = ("dog", "baby"), [], None
-    if all((path / f"{kind}_event_lengths.npy").is_file() for kind in kinds):
-        files = [path / f"{kind}_event_lengths.npy" for kind in kinds]
+    files = [path / f"{kind}_event_lengths.npy" for kind in kinds]
+    if all(file.is_file() for file in files):
         samples = [(f"NIGENS lengths in {file.name}", _lengths_of(file)) for file in files]
     else:
-        from ...io.reading import read
-
         events = read(path, format="nigens")
         for kind in kinds:
             labels = [label for label in events.labels if kind in label.lower()]
@@ -161,8 +149,6 @@ def _lengths_of(file: Path) -> NDArray[np.float64]:
 
 def read_audioset(path: Path) -> LengthSample:
     """Lengths of the Animal events; a folder's strong file is the largest .tsv with "strong" in its name."""
-    from ...io.reading import read
-
     if path.is_dir():
         candidates = sorted(path.glob("*strong*.tsv"), key=lambda file: file.stat().st_size)
         if not candidates:

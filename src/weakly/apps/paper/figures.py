@@ -6,9 +6,12 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ...base import plot
 from ...base.symbols import SYMBOLS
@@ -18,10 +21,6 @@ from ...theory.costs import break_even_events, break_even_recording_length, cost
 from ...theory.optimum import optimal_segment_length
 from . import simulations
 from .simulations import COST_DEFAULTS, OVERESTIMATION, PAPER, Case, Floats, Protocol, Run, Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 COMPUTED = "formulas and simulation alone"
 
@@ -79,13 +78,10 @@ def picture(
 
 
 def panels(rows: int = 1, columns: int = 1, *, size: tuple[float, float], **how: Any) -> tuple[Figure, Any]:
-    """A new figure in the house style and its axes, drawn without a window system."""
-    from matplotlib.figure import Figure
-
-    with plot.style():
-        figure = Figure(figsize=size)
-        figure.set_layout_engine("constrained", w_pad=0.07)
-        return figure, figure.subplots(rows, columns, **how)
+    """A new figure and its axes, drawn without a window system."""
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("constrained", w_pad=0.07)
+    return figure, figure.subplots(rows, columns, **how)
 
 
 _THEORY: dict[str, Any] = {"color": "#BBBBBB", "lw": 5, "solid_capstyle": "butt", "zorder": 1}
@@ -101,16 +97,15 @@ def simulation_figure(scenario: Scenario, runs: list[Run], protocol: Protocol) -
     """A row for each law of event lengths, in the paper's order: accuracy (as compared, exact), segment length, law."""
     figure, axes = panels(len(runs), 4, size=(12.0, 1.5 + 2.3 * len(runs)), squeeze=False, sharex="col")
     fine = np.linspace(0.005, 1.0, 200)
-    with plot.style():
-        for row, found in zip(axes, runs):
-            _row(row, found, fine)
-        heads = "best accuracy, as the paper compares", "best accuracy, exact", "segment length (s)", "event lengths"
-        for ax, title in zip(axes[0], heads):
-            ax.set_title(title, fontsize=10)
-        for ax in axes[-1][:3]:
-            ax.set_xlabel(r"presence criterion $\gamma$")
-        axes[-1][3].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
-        _legend(figure)
+    for row, found in zip(axes, runs):
+        _row(row, found, fine)
+    heads = "best accuracy, as the paper compares", "best accuracy, exact", "segment length (s)", "event lengths"
+    for ax, title in zip(axes[0], heads):
+        ax.set_title(title, fontsize=10)
+    for ax in axes[-1][:3]:
+        ax.set_xlabel(r"presence criterion $\gamma$")
+    axes[-1][3].set_xlabel(f"length{' after merging' if scenario.n_events > 1 else ''} (s)")
+    _legend(figure)
     data = "; ".join(dict.fromkeys(case.data for case in scenario.cases if case.data)) or COMPUTED
     values = {found["label"]: {name: each for name, each in found.items() if name != "lengths"} for found in runs}
     return picture(scenario.name, figure, data=data, values=values, more=f" {_difference(runs)}{_quick(protocol)}")
@@ -150,8 +145,6 @@ def _histogram(ax: Any, found: Run) -> None:
 
 
 def _legend(figure: Any) -> None:
-    from matplotlib.lines import Line2D
-
     entries = (
         ("theory: $f^*$, $d_q^*$ of the mean length", _THEORY),
         ("numerical expectation (eq. 13)", _EQ13),
@@ -190,12 +183,11 @@ def protocol_figure(protocol: Protocol, rng: Any) -> Picture:
     """Three panels: another quantity, a maximum of noisy means, a coarse grid."""
     figure, (left, middle, right) = panels(1, 3, size=(11.4, 4.0))
     values: dict[str, Any] = {}
-    with plot.style():
-        values |= _estimator(left, protocol, rng)
-        values |= _selection(middle)
-        values |= _grid(right)
-        for ax, title in zip((left, middle, right), ("another quantity", "a maximum of noisy means", "a coarse grid")):
-            ax.set_title(title, fontsize=10)
+    values |= _estimator(left, protocol, rng)
+    values |= _selection(middle)
+    values |= _grid(right)
+    for ax, title in zip((left, middle, right), ("another quantity", "a maximum of noisy means", "a coarse grid")):
+        ax.set_title(title, fontsize=10)
     return picture("protocol", figure, values=values)
 
 
@@ -217,7 +209,7 @@ def _estimator(ax: Any, protocol: Protocol, rng: Any) -> dict[str, Any]:
         k, top = int(np.argmax(curve)), float(np.max(curve))
         tops[name] = {"segment_length": float(q[k]), "accuracy": top}
         ax.plot([q[k]], [top], "k*", ms=9)
-    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", ylim=(0.2, 0.85))
+    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy near events", ylim=(0.2, 0.85))
     ax.legend(loc="lower right", fontsize=9)
     return {"maxima": tops}
 
@@ -243,7 +235,7 @@ def _grid(ax: Any) -> dict[str, Any]:
     ax.plot(fine, curve, **_EXACT, label="exact")
     ax.plot(grid, seen, **_POINTS, label="the paper's segment lengths")
     ax.plot(best.segment_length, best.overlap_accuracy, "k*", ms=9, label=f"maximum {best.overlap_accuracy[0]:.3f}")
-    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy given overlap", xlim=(-0.03, 1.35))
+    ax.set(xlabel=SYMBOLS["segment_length"].label, ylabel="accuracy near events", xlim=(-0.03, 1.35))
     ax.legend(loc="lower center", fontsize=9)
     return {"grid": {"maximum": float(best.overlap_accuracy[0]), "maximum_on_grid": float(np.max(seen))}}
 
@@ -285,22 +277,21 @@ def cost_figure(name: str) -> Picture:
     x, values = COSTS[name]
     crossing = break_evens(x) if x in ("n_events", "recording_length") else {}
     figure, ax = panels(size=(6.8, 4.0))
-    with plot.style():
-        for colour, s in zip(plot.COLOURS, OVERESTIMATION):
-            text, code = (relative_cost(as_code=flag, overestimation=s, **{x: values}) for flag in (False, True))
-            ax.plot(values, text, color=colour, label=f"$s$ = {s}")
-            ax.plot(values, code, color=colour, ls=(0, (2, 2)), lw=1)
-        ax.axhline(1.0, color="black", ls="--", lw=1)
-        for colour, at in zip(plot.COLOURS, crossing.values()):
-            ax.plot([at], [1.0], "o", color=colour, ms=5)
-        ax.set(xlabel=_X_AXES.get(x, plot.label(x)), ylabel="cost of FIX / cost of ORC")
-        if name == "cost_share":
-            ax.set_yscale("log")
-            ax.set_yticks([1, 2, 5, 10, 20, 40], ["1", "2", "5", "10", "20", "40"], minor=False)
-            ax.minorticks_off()
-        ax.plot([], [], color="#555555", label="as in the text, $B = s(2M+1)$")
-        ax.plot([], [], color="#555555", ls=(0, (2, 2)), lw=1, label="as in the scripts, $B = 2sM+1$")
-        ax.legend(loc="best", fontsize=8.5)
+    for colour, s in zip(plot.COLOURS, OVERESTIMATION):
+        text, code = (relative_cost(as_code=flag, overestimation=s, **{x: values}) for flag in (False, True))
+        ax.plot(values, text, color=colour, label=f"$s$ = {s}")
+        ax.plot(values, code, color=colour, ls=(0, (2, 2)), lw=1)
+    ax.axhline(1.0, color="black", ls="--", lw=1)
+    for colour, at in zip(plot.COLOURS, crossing.values()):
+        ax.plot([at], [1.0], "o", color=colour, ms=5)
+    ax.set(xlabel=_X_AXES.get(x, plot.label(x)), ylabel="cost of FIX / cost of ORC")
+    if name == "cost_share":
+        ax.set_yscale("log")
+        ax.set_yticks([1, 2, 5, 10, 20, 40], ["1", "2", "5", "10", "20", "40"], minor=False)
+        ax.minorticks_off()
+    ax.plot([], [], color="#555555", label="as in the text, $B = s(2M+1)$")
+    ax.plot([], [], color="#555555", ls=(0, (2, 2)), lw=1, label="as in the scripts, $B = 2sM+1$")
+    ax.legend(loc="best", fontsize=8.5)
     shown = ", ".join(f"{value:.4g} ({key})" for key, value in crossing.items())
     settings = ", ".join(f"{SYMBOLS[key].latex} = {value:g}" for key, value in COST_DEFAULTS.items() if key != x)
     numbers = {f"break_even_{x}": crossing} if crossing else {}

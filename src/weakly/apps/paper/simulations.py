@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ... import theory
-from ...base.symbols import choice
 from ...model.lengths import Lengths
 from ...studies.simulate import Simulation, World, simulate
 from ...theory.dense import Dense, dense_recordings
@@ -83,8 +83,6 @@ class Scenario:
 
 def normal(mean: float, deviation: float) -> Lengths:
     """A normal law of lengths, given that the length is positive."""
-    from scipy import stats
-
     name = f"normal({mean:g}, {deviation:g})"
     plain = stats.norm(mean, deviation)
     if plain.cdf(0.0) < 1e-6:
@@ -98,8 +96,6 @@ def _normal(mean: float, deviation: float, origin: str = "text and code") -> Cas
 
 
 def _gamma(shape: float) -> Case:
-    from scipy import stats
-
     name = f"0.5 + gamma({shape:g}, 1)"
     return Case(name, Lengths.law(stats.gamma(shape, loc=0.5), name=name))
 
@@ -108,26 +104,23 @@ def _observed(label: str, sample: LengthSample) -> Case:
     return Case(f"{label}, n = {sample.n}", sample.lengths, data=sample.source)
 
 
-def _fixed(data: Data) -> tuple[Case, ...]:
-    return (Case("1 s", Lengths.fixed(1.0)),)
-
-
+_FIXED = (Case("1 s", Lengths.fixed(1.0)),)
 #: Name -> events per recording, and the laws of their lengths.
 SCENARIOS: dict[str, tuple[int, Callable[[Data], tuple[Case, ...]]]] = {
-    "single_event": (1, _fixed),
+    "single_event": (1, lambda _: _FIXED),
     "normal_mean": (1, lambda _: (_normal(0.5, 0.1), _normal(5.0, 0.1, "text"), _normal(4.0, 0.1, "scripts"))),
     "normal_variance": (1, lambda _: (_normal(3.0, 0.1), _normal(3.0, 1.0, "text"), _normal(3.0, 0.5, "scripts"))),
     "gamma": (1, lambda _: (_gamma(0.8), _gamma(0.2))),
     "nigens": (1, lambda data: (_observed("dog", data.dog), _observed("baby", data.baby))),
-    "uniform_10": (10, _fixed),
-    "uniform_30": (30, _fixed),
-    "uniform_50": (50, _fixed),
+    "uniform_10": (10, lambda _: _FIXED),
+    "uniform_30": (30, lambda _: _FIXED),
+    "uniform_50": (50, lambda _: _FIXED),
 }
 
 
 def scenario(name: str, data: Data) -> Scenario:
     """The scenario of a figure, with the data at hand."""
-    n_events, cases = SCENARIOS[choice("scenario", name, tuple(SCENARIOS))]
+    n_events, cases = SCENARIOS[name]
     return Scenario(name, cases(data), n_events)
 
 
@@ -157,7 +150,7 @@ def merged_lengths(case: Case, *, n_events: int, n_recordings: int, rng: Any) ->
     return bounds[:, 1] - bounds[:, 0]
 
 
-def run(case: Case, *, n_events: int, protocol: Protocol, seed: Any) -> Run:
+def run(case: Case, n_events: int, protocol: Protocol, seed: Any) -> Run:
     """The numbers of one law of event lengths."""
     criteria = protocol.criteria
     streams = np.random.default_rng(seed).spawn(3)

@@ -20,7 +20,7 @@ export function svg(tag, attributes = {}, text = null) {
   return node;
 }
 
-const isShare = (name) => ["accuracy", "precision", "recall", "bound", "share", "coverage", "agreement"].some((word) => name.includes(word));
+const isShare = (name) => ["accuracy", "precision", "recall", "bound", "share", "coverage", "agreement", "present_if", "flip_rate", "guess_rate", "lapse_rate"].some((word) => name.includes(word));
 const isScore = (name) => ["f1", "kappa", "perfect", "mimic"].some((word) => name.includes(word));
 
 /** How many decimals, at least so many, keep what is not none and not the whole from being rounded to it. */
@@ -53,7 +53,7 @@ export function show(name, value) {
   if (typeof value !== "number") return String(value).length > 200 ? `${String(value).slice(0, 199)}…` : String(value);
   if (isShare(name)) return percent(value);
   if (isScore(name)) return value.toFixed(kept(value, 3));
-  if ((name.startsWith("n_") && Math.abs(value) >= 10) || Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  if ((name.startsWith("n_") && Math.abs(value) >= 10) || Number.isInteger(value) || Math.abs(value) >= 100) return value.toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
   return String(Number(value.toPrecision(3)));
 }
 
@@ -62,7 +62,7 @@ const RULE_WORDS = { fraction: (x) => `${percent(x, true)} of the event`, second
 export const ruleWords = (rule) => rule.split("|").map((part) => { const [kind, value] = part.split(":"); return RULE_WORDS[kind]?.(Number(value)) ?? part; }).join(" or ");
 
 /** What the library says of its arguments and options, in the words of a page. */
-const SPOKEN = [[/\bthe rule ([a-z-]+(?::[\d.]+)?(?:\|[a-z-]+(?::[\d.]+)?)*)/g, (_, rule) => `the rule “${ruleWords(rule)}”`], [/(?:[.:]| Run:| With --out plan\/:)* weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command $1"], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
+const SPOKEN = [[/\b((?:fraction|seconds|coverage|shorter|margin):\d*\.?\d+(?:\|[a-z]+(?::\d*\.?\d+)?)*|(?<=the rule )any\b)/g, (_, rule) => `“${ruleWords(rule)}”`], [/(?:[.:]| Run:| With --out plan\/:)+ weakly (?:queries|label) .*$/g, "."], [/: weakly [a-z]+ .*$/g, ""], [/\brun weakly (?=audit)/g, "use weakly "], [/\bweakly (plan|evaluate|simulate|audit)\b/g, (_, tab) => `the tab ${tab[0].toUpperCase()}${tab.slice(1)}`], [/\bweakly (infer|check|label|queries)\b/g, "the command weakly $1"], [/[;,] --[a-z][^.;,]*? (?:tells|reads|takes|if) [^.;,]*/g, ""], [/[;,:]? (?:(?:with|by|give|see|or) )?--[a-z][-a-z]*(?: '?[\w:|<>=.\/]+'?(?=[ .,;)]|$))?/g, ""], [/on_error='(\w+)' \(--on-error \w+\)/g, "“$1” for broken rows, under “How to read it”,"], [/'(\w+)' \(--on-error \w+\)/g, "“$1”"], [/unlisted='absent' \(--unlisted absent\)/g, "“absent” for a class that a clip does not list"], [/ ?\(--[a-z][^)]*\)/g, ""], [/\bread_answers\b/g, "the tab Audit"], [/input should be a valid number.*/gi, "this must be a number"]];
 export const spoken = (text) => SPOKEN.reduce((said, [pattern, word]) => said.replace(pattern, word), String(text));
 
 /** A number and its unit stay on one line. */
@@ -128,11 +128,13 @@ function grid(rows, names, { caption, chosen = () => false, limit = Infinity, he
   return [el("table", { style: `--columns: ${names.length}` }, caption ? el("caption", { text: caption }) : null, el("thead", {}, head), body), more];
 }
 
-/** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button. */
+/** A table of rows (objects) with columns that fit; the rest of the columns and rows wait behind a button, on a phone all but a short table behind its caption. */
 export function table(rows, { columns = null, limit = 12, every = true, ...how } = {}) {
+  if (!rows.length) return el("div"); // a caption alone says nothing
   const names = (columns ?? chosenColumns(rows)).filter((name) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
-  const few = matchMedia("screen and (max-width: 40rem)").matches ? 6 : limit; // each row is a card there
-  const parts = grid(rows, names, { ...how, limit: Math.min(limit, few) });
+  const phone = matchMedia("screen and (max-width: 40rem)").matches; // each row is a card there
+  const folded = phone && every && how.caption && rows.length > 3;
+  const parts = grid(rows, names, { ...how, ...(folded ? { caption: null } : {}), limit: Math.min(limit, phone ? 6 : limit) });
   const all = columnsOf(rows);
   if (every && all.some((name) => !names.includes(name) && !name.endsWith("_se"))) {
     const details = el("details", { class: "every" }, el("summary", { text: `Every column (${all.length})` }));
@@ -141,7 +143,8 @@ export function table(rows, { columns = null, limit = 12, every = true, ...how }
     });
     parts.push(details);
   }
-  return el("div", { class: "tabled" }, ...parts);
+  const node = el("div", { class: "tabled" }, ...parts);
+  return folded ? el("details", { class: "folded" }, el("summary", { text: `${how.caption} (${rows.length.toLocaleString("en-US")})` }), node) : node;
 }
 
 let toastTimer = 0;

@@ -81,7 +81,10 @@ def create_app(
     )
     app.add_middleware(Guard, limits=limits, host=host, names=names, token=token)
     handle_errors(app)
-    _add_page(app)
+    parts = static_parts(STATIC) | static_parts(SHARED)
+    parts["/"] = parts.pop("/static/index.html")
+    script = Path(str(optional("plotly", extra="web").__file__)).parent / "package_data" / "plotly.min.js"
+    add_parts(app, parts | {"/plotly.js": (script.read_bytes(), "text/javascript")})
 
     def start(work: Any, question: calls.Question) -> Any:
         shelf.touch(question.model_dump().values())
@@ -204,14 +207,3 @@ def _add_address(app: FastAPI, name: str, model: Any, work: Any, respond: Any, r
     endpoint.__annotations__ = {"question": model, "request": Request, "return": Response}
     endpoint.__doc__ = getattr(work, "func", work).__doc__  # of a partial one, that of its function
     app.post(f"/api/{name}", name=name, responses=responses, response_class=Response)(endpoint)
-
-
-def _add_page(app: FastAPI) -> None:
-    """The page of this room, with the script that draws its figures."""
-    plotly = optional("plotly", extra="web")
-
-    parts = static_parts(STATIC) | static_parts(SHARED)
-    parts["/"] = parts.pop("/static/index.html")
-    script = Path(str(plotly.__file__)).parent / "package_data" / "plotly.min.js"
-    parts["/plotly.js"] = (script.read_bytes(), "text/javascript")
-    add_parts(app, parts)

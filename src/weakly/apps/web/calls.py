@@ -4,7 +4,6 @@ command line."""
 from __future__ import annotations
 
 import io
-import json
 import math
 import tempfile
 import zipfile
@@ -27,7 +26,6 @@ from .uploads import EXAMPLE, Files, Sent, Upload, parse
 
 if TYPE_CHECKING:
     from ...studies.plan.plan_result import Plan
-    from .jobs import Progress
 
 #: The laws that a question may name: those whose integrals take milliseconds.
 LAWS = (
@@ -100,24 +98,13 @@ EventLength = Annotated[
 ]
 Key = Annotated[str, Field(max_length=64, description="key of a file that was sent to /api/upload")]
 Label = Annotated[str, Field(max_length=10_000, description="class of events; all of them as one if left out")]
-Rule = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=200,
-        description="presence rule instead of a criterion",
-        examples=["seconds:0.25", "any", "birdnet"],
-    ),
-    AfterValidator(_answering),
-]
+Answering = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_answering)]
+_RULES = ["seconds:0.25", "any", "birdnet"]
+Rule = Annotated[Answering, Field(description="presence rule instead of a criterion", examples=_RULES)]
 Count = Annotated[int, Field(ge=1, le=100)]
 Seed = Annotated[int, Field(ge=0, lt=2**63, description="start of the random numbers; the same gives the same answer")]
 Gamma = Annotated[float, Quantity("presence_criterion", least=1e-4)]
-CriterionLaw = Annotated[
-    str,
-    Field(min_length=1, max_length=200, description="criteria as text: numbers, laws", examples=["beta:2,3"]),
-    AfterValidator(_answering),
-]
+CriterionLaw = Annotated[Answering, Field(description="criteria as text: numbers, laws", examples=["beta:2,3"])]
 Criteria = Gamma | Annotated[list[Gamma], Field(min_length=1, max_length=50)] | CriterionLaw
 RecordingLength = Annotated[float, Quantity("recording_length", least=1e-3, most=1e6)]
 Hours = Annotated[float, Quantity("recording_length", called="total_hours", least=1e-6, most=1e7, unit="h")]
@@ -237,13 +224,7 @@ class Received(BaseModel):
     findings: list[str] = Field(description="what is probably wrong with the file, as `weakly check` says it")
 
 
-def to_bytes(value: Any) -> bytes:
-    """The object's dictionary, or a dictionary of plain values, as JSON."""
-    found = value if isinstance(value, dict) else value.to_dict()
-    return json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
-
-
-def received(sent: Sent, state: PageState, job: Progress) -> dict[str, Any]:
+def received(sent: Sent, state: PageState) -> dict[str, Any]:
     """What the sender of a file hears back, once it is read and kept."""
     if sent.name == EXAMPLE:  # as if somebody had sent it: annotated recordings, or what was said of their clips
         from ...studies.simulate import clips, pilot
@@ -280,6 +261,7 @@ class PageState:
 
     limits: Limits
     shelf: Files
+    advance: Callable[[int, int | None], None]  # what work calls after each chunk: done, of how many
     plans: Recent[Plan] = field(default_factory=lambda: Recent(8))
 
     def plan(self, question: PlanQuestion) -> Plan:
@@ -300,21 +282,21 @@ def _plan(question: PlanQuestion, shelf: Files) -> Plan:
     return plan(source, cost=Cost(**prices), segment_length=asked.pop("own_length"), **asked)
 
 
-def plan(question: PlanQuestion, state: PageState, job: Progress) -> Any:
+def plan(question: PlanQuestion, state: PageState) -> Any:
     """How to label, how good the labels will be and what they cost."""
     return state.plan(question)
 
 
-def evaluate(question: EvaluateQuestion, state: PageState, job: Progress) -> Any:
+def evaluate(question: EvaluateQuestion, state: PageState) -> Any:
     """What labels of fixed segments make of real annotations."""
     from ...studies.evaluate.evaluator import evaluate as call
 
     asked = question.model_dump()
     events = state.shelf.get(asked.pop("file"), kind="events", field="file")
-    return call(events, progress=job.advance, **asked)
+    return call(events, progress=state.advance, **asked)
 
 
-def simulate(question: SimulateQuestion, state: PageState, job: Progress) -> Any:
+def simulate(question: SimulateQuestion, state: PageState) -> Any:
     """What labels of fixed segments make of random recordings, with standard errors."""
     from ...model.lengths import Lengths
     from ...studies.simulate import simulate as call
@@ -326,11 +308,11 @@ def simulate(question: SimulateQuestion, state: PageState, job: Progress) -> Any
     lengths, seed = asked.pop("event_length"), asked.pop("seed")
     noise = {name: asked.pop(name) for name in ("guess_rate", "lapse_rate", "flip_rate")}
     return call(
-        Lengths.parse(lengths), presence_criterion=who.with_rates(**noise), rng=seed, progress=job.advance, **asked
+        Lengths.parse(lengths), presence_criterion=who.with_rates(**noise), rng=seed, progress=state.advance, **asked
     )
 
 
-def audit(question: AuditQuestion, state: PageState, job: Progress) -> Any:
+def audit(question: AuditQuestion, state: PageState) -> Any:
     """How sensitive the annotators were, how wrong the labels are, what a perfect model can reach on them."""
     from ...studies.audit.auditor import audit as call
 
@@ -343,14 +325,14 @@ def audit(question: AuditQuestion, state: PageState, job: Progress) -> Any:
     return call(rng=0, **asked)
 
 
-def report(work: Callable[..., Any], question: Question, state: PageState, job: Progress) -> bytes:
+def report(work: Callable[..., Any], question: Question, state: PageState) -> bytes:
     """The report of what a question finds: one HTML file for a colleague or a grant."""
     with tempfile.TemporaryDirectory(prefix="weakly-") as folder:
-        path: Path = work(question, state, job).report(Path(folder) / "report.html")
+        path: Path = work(question, state).report(Path(folder) / "report.html")
         return path.read_bytes()
 
 
-def query_files(question: QueriesQuestion, state: PageState, job: Progress) -> bytes:
+def query_files(question: QueriesQuestion, state: PageState) -> bytes:
     """The segments to ask, as an archive with the files of the annotator's tool."""
     from ...methods import Fixed
     from ...studies.queries.query_set import queries

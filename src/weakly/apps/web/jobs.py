@@ -79,10 +79,6 @@ class Job:
         if time.monotonic() - self.began > self.seconds:
             raise TooLong(f"this took more than {self.seconds:g} seconds and was stopped; ask for less at once")
 
-    def state(self) -> dict[str, Any]:
-        """How far the work is."""
-        return {"done": self.done, "total": self.total, "seconds": round(time.monotonic() - self.began, 2)}
-
 
 @dataclass
 class WorkerTask:
@@ -91,17 +87,6 @@ class WorkerTask:
     work: Callable[..., Any]
     question: Any
     key: str = ""
-
-
-@dataclass
-class Progress:
-    """How the work tells how far it is; work that nobody waits for is ended with its process."""
-
-    pipe: Connection
-
-    def advance(self, done: int, total: int | None) -> None:
-        """What the work calls after each chunk."""
-        self.pipe.send(("progress", (done, total)))
 
 
 class Process:
@@ -317,23 +302,25 @@ def work(pipe: Connection, limits: Limits, folder: Path, own: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     threading.Thread(target=_follow_parent, daemon=True).start()
     confine(limits.memory_mb)
-    state = calls.PageState(limits, Files(folder))
+    state = calls.PageState(limits, Files(folder), lambda *done: pipe.send(("progress", done)))
     pipe.send(("ready", None))
     while True:
         try:
             task = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(_worked(task, state, Progress(pipe)))
+        pipe.send(_worked(task, state))
 
 
-def _worked(task: WorkerTask, state: calls.PageState, progress: Progress) -> tuple[str, Any]:
+def _worked(task: WorkerTask, state: calls.PageState) -> tuple[str, Any]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AssumptionWarning)
         try:
-            found = task.work(task.question, state, progress)
-            body = found if isinstance(found, bytes) else calls.to_bytes(found)
+            found = task.work(task.question, state)
+            found = found if isinstance(found, bytes | dict) else found.to_dict()
+            is_file = isinstance(found, bytes)
+            body = found if is_file else json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
         except WeaklyError as error:
             return "refused", error
         except MemoryError:
@@ -366,19 +353,16 @@ async def stream(
     """Lines of JSON: progress while the work goes on, then the result or what went wrong."""
     try:
         while True:
-            yield _line({"progress": job.state()})
+            spent = round(time.monotonic() - job.began, 2)
+            yield json.dumps({"progress": {"done": job.done, "total": job.total, "seconds": spent}}).encode() + b"\n"
             if await within(future, PATIENCE):
                 break
         try:
             result = future.result()
         except Exception as error:
             status, words = problem(error)
-            yield _line({"error": words, "status": status})
+            yield json.dumps({"error": words, "status": status}).encode() + b"\n"
         else:
             yield b'{"notes": ' + json.dumps(job.notes).encode() + b', "result": ' + result + b"}\n"
     finally:
         job.cancel()
-
-
-def _line(value: Any) -> bytes:
-    return json.dumps(value).encode() + b"\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +11,15 @@ from ...base.results import seconds, to_jsonable
 from ...methods import Fixed, SimulatedAnnotator
 from ...methods.base import Recording, Session
 from ...model.annotator import PresenceRule
-from ...model.answer_model import AnswerModels
+from ...model.answer_model import UNKNOWN, AnswerModels
 from ...model.intervals import complement, intersect, merge
 from . import calls
-
-if TYPE_CHECKING:
-    from .jobs import Progress
 
 MOST = 2000  # segments that a strip can show
 FEW = 10  # lost events that are shown
 
 
-def labels(question: calls.LabelsQuestion, state: calls.PageState, job: Progress) -> Any:
+def labels(question: calls.LabelsQuestion, state: calls.PageState) -> Any:
     """What the plan's choices and fixed segments of one length make of its events: labels on a timeline, and words."""
     plan, width = state.plan(question), question.segment_length
     example = plan.example
@@ -83,9 +80,10 @@ def strip(name: str, segments: Any, present: Any, events: Any, total: float) -> 
 
 
 def _rule(question: calls.EvaluateQuestion | calls.SimulateQuestion) -> PresenceRule:
-    """The rule of the first who answer."""
+    """The rule of the first who answer; where nobody said it, the one that is assumed of the whole question."""
     asked = question.model_dump(include={"presence_criterion", "rule"})
-    first = next(iter(AnswerModels.of(**asked, unknown=0.5)))
+    unknown = UNKNOWN[1] if isinstance(question, calls.EvaluateQuestion) else 0.5
+    first = next(iter(AnswerModels.of(**asked, unknown=unknown)))
     return first.rule or PresenceRule.fraction(first.middle)
 
 
@@ -93,7 +91,7 @@ def _first_length(question: calls.EvaluateQuestion | calls.SimulateQuestion) -> 
     return float(np.atleast_1d(question.segment_length)[0])
 
 
-def recording(question: calls.SimulateQuestion, state: calls.PageState, job: Progress) -> Any:
+def recording(question: calls.SimulateQuestion, state: calls.PageState) -> Any:
     """One recording of the simulation, with the labels that segments of the first length give it."""
     from ...model.lengths import Lengths
     from ...studies.simulate import World
@@ -108,7 +106,7 @@ def recording(question: calls.SimulateQuestion, state: calls.PageState, job: Pro
     return dict(to_jsonable({"timeline": {"recording_length": total, "events": events, "rows": rows}}))
 
 
-def lost(question: calls.EvaluateQuestion, state: calls.PageState, job: Progress) -> Any:
+def lost(question: calls.EvaluateQuestion, state: calls.PageState) -> Any:
     """The events that segments of the first length lose: how many, and the longest few with the segments around."""
     width, rule = _first_length(question), _rule(question)
     phase = 0.0 if question.phase == "random" else float(question.phase) % width

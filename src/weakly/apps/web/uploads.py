@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...base.errors import InvalidInput, WeaklyError
-from ...base.results import atomic_write
+from ...base.errors import InvalidInput, WeaklyError, optional
+from ...base.results import write_file
 from ..serving import Limits, Recent
 
 #: The endings by which formats are told apart; any other becomes .txt and is recognised by its content.
@@ -125,8 +125,7 @@ class Files:
 
     def put(self, key: str, upload: Upload) -> None:
         """Keep what was read for every process; written whole or not at all."""
-        with atomic_write(self.folder / f"{key}.read", "wb") as file:
-            pickle.dump(upload, file, pickle.HIGHEST_PROTOCOL)
+        write_file(self.folder / f"{key}.read", pickle.dumps(upload, pickle.HIGHEST_PROTOCOL))
 
     def get(self, key: str, *, kind: str, field: str) -> Any:
         """The events or answers behind a key."""
@@ -195,8 +194,6 @@ def _public(message: str, folder: str, path: Path, shown: str) -> str:
 
 
 def _parquet_rows(path: Path) -> int:
-    from ...base.errors import optional
-
     try:
         return int(optional("pyarrow.parquet", extra="parquet").ParquetFile(path).metadata.num_rows)
     except (OSError, ValueError) as error:

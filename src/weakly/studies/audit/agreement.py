@@ -69,17 +69,10 @@ def krippendorff_alpha(present: Floats, answers: Floats, *, weight: Floats | Non
     .. math:: \alpha = 1 - D_o/D_e, \quad D_o = \sum_u w_u \frac{2 k_u (m_u - k_u)}{m_u - 1}, \quad
               D_e = \frac{2 n_0 n_1}{n - 1}
 
-    Parameters
-    ----------
-    present, answers : k_u and m_u of every unit; units with fewer than two answers are left out.
-    weight : seconds of every unit; given, time is a continuum and :math:`D_e = 2 n_0 n_1 / n`.
+    with :math:`k_u` present of the :math:`m_u` answers of a unit; units with fewer than two are left out. Given the
+    seconds of every unit as ``weight``, time is a continuum and :math:`D_e = 2 n_0 n_1 / n`. Nominal data, missing
+    answers allowed; NaN where all answers are the same.
 
-    Notes
-    -----
-    Nominal data, missing answers allowed. NaN where all answers are the same.
-
-    Examples
-    --------
     >>> round(krippendorff_alpha(np.array([3.0, 0.0, 1.0]), np.array([3.0, 3.0, 3.0])), 6)
     0.6
     """
@@ -96,19 +89,13 @@ def krippendorff_alpha(present: Floats, answers: Floats, *, weight: Floats | Non
 
 
 def annotation_agreement(events: Events, *, examined: Any = None, label: str | None = None) -> Agreement:
-    """Agreement of several annotators' events in time, by exact durations.
+    """Agreement of several annotators' events in time, class by class, by exact durations.
 
-    Parameters
-    ----------
-    events : events with a column ``annotator``. Recordings end at their length, or at the last offset if it is unknown.
-    examined : who looked at what: "all", (annotator, recording) pairs, or a mapping from such pairs or from recordings
-        to stretches in seconds. A recording that somebody heard and left empty cannot be told from one never heard:
-        left out, everybody is taken to have heard every recording if any two annotators share at least half of
-        theirs, else only those in which they marked an event; the result has both.
-    label : one class; left out, each class by itself.
+    Recordings end at their length, or at the last offset if it is unknown. A recording that somebody heard and left
+    empty cannot be told from one never heard: without ``examined`` (as of :func:`weakly.audit`) everybody
+    is taken to have heard every recording if any two annotators share at least half of theirs, else only those in which
+    they marked an event; the result has both.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": "r", "onset": [0.0, 1.0], "offset": [2.0, 3.0], "annotator": ["a", "b"]})
     >>> pair = annotation_agreement(Events.from_frame(frame, recording_length=4.0)).by_pair
     >>> float(pair["agreement"][0]), float(pair["kappa"][0])
@@ -145,11 +132,9 @@ def annotation_agreement(events: Events, *, examined: Any = None, label: str | N
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs), "seconds", words[assumed] if told is None else "")
 
 
-def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement:
+def answer_agreement(answers: Answers) -> Agreement:
     """Agreement of several annotators' answers about segments; every segment is a unit.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": ["x", "x", "y", "y"], "label": "dog", "present": [1, 1, 0, 1],
     ...                       "annotator": ["a", "b", "a", "b"]})
     >>> row = answer_agreement(Answers.from_frame(frame)).by_label.iloc[0]
@@ -157,7 +142,7 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     (1, 1)
     """
     labels, pairs = [], []
-    frame = _of_several(answers, "agreement", label)
+    frame = _of_several(answers, "agreement")
     for name, rows in frame.groupby("label"):
         unit: Any = rows.groupby(["recording", "onset", "offset"], dropna=False, sort=False).ngroup().to_numpy()
         codes, names = pd.factorize(rows["annotator"])
@@ -170,10 +155,10 @@ def answer_agreement(answers: Answers, *, label: str | None = None) -> Agreement
     return Agreement(pd.DataFrame(labels), pd.DataFrame(pairs, columns=columns), "clips")
 
 
-def _of_several(answers: Answers, what: str, label: str | None = None) -> pd.DataFrame:
-    """The sure answers (of one class), which must be of two people or more."""
+def _of_several(answers: Answers, what: str) -> pd.DataFrame:
+    """The sure answers, which must be of two people or more."""
     frame = answers.to_frame()
-    frame = frame[frame["present"].notna() & (label is None or frame["label"] == label)]
+    frame = frame[frame["present"].notna()]
     if frame["annotator"].nunique() < 2:
         raise InvalidInput(f"{what} needs answers of two annotators or more in the column 'annotator'")
     return frame
@@ -269,22 +254,12 @@ class DawidSkene:
     labels: pd.DataFrame
     annotators: pd.DataFrame
     prevalence: dict[str, float]
-    iterations: dict[str, int]
 
 
 def dawid_skene(answers: Answers) -> DawidSkene:
-    """The most likely labels if every annotator has their own rates of error, by expectation and maximisation.
+    """The most likely labels if every annotator has their own rates of error, by expectation and maximisation (Dawid
+    and Skene, 1979), started from the majority; each class is fitted by itself.
 
-    Parameters
-    ----------
-    answers : several annotators' answers about the same segments; each class is fitted by itself.
-
-    Notes
-    -----
-    Dawid and Skene (1979), started from the majority.
-
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": list("xxxyyy"), "label": "dog", "present": [1, 1, 0, 0, 0, 0],
     ...                       "annotator": list("abcabc")})
     >>> dawid_skene(Answers.from_frame(frame)).labels["present"].tolist()
@@ -293,21 +268,19 @@ def dawid_skene(answers: Answers) -> DawidSkene:
     frame = _of_several(answers, "dawid_skene")
     labels, annotators = [], []
     prevalence: dict[str, float] = {}
-    iterations: dict[str, int] = {}
     for name, own in frame.groupby("label"):
         groups = own.groupby(_SEGMENT, dropna=False, sort=False)
         worker, who = pd.factorize(own["annotator"])
         task: Any = groups.ngroup().to_numpy()
         present = own["present"].to_numpy().astype(np.int64)
-        fit = _expectation_maximisation(task, np.asarray(worker), present)
-        probability, errors, prior, steps = fit
+        probability, errors, prior = _expectation_maximisation(task, np.asarray(worker), present)
         rows = groups.size().reset_index(name="n_answers")
         labels.append(rows.assign(probability=probability, present=(probability > 0.5).astype(np.float64)))
         rates = {"sensitivity": errors[:, 1, 1], "specificity": errors[:, 0, 0], "n_answers": np.bincount(worker)}
         annotators.append(pd.DataFrame({"label": name, "annotator": np.asarray(who, dtype=object), **rates}))
-        prevalence[str(name)], iterations[str(name)] = float(prior[1]), steps
+        prevalence[str(name)] = float(prior[1])
     whole, people = (pd.concat(each, ignore_index=True) for each in (labels, annotators))
-    return DawidSkene(whole, people, prevalence, iterations)
+    return DawidSkene(whole, people, prevalence)
 
 
 def votes_needed(fitted: DawidSkene, *, most: int = 7, seconds: float = math.nan, draws: int = 20_000) -> pd.DataFrame:
@@ -346,8 +319,8 @@ def votes_needed(fitted: DawidSkene, *, most: int = 7, seconds: float = math.nan
     return pd.DataFrame(rows, columns=columns)
 
 
-def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Floats, Floats, Floats, int]:
-    """How likely each task is present, the rates of error (annotator, said, true), the prior, and the steps taken."""
+def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Floats, Floats, Floats]:
+    """How likely each task is present, the rates of error (annotator, said, true), and the prior."""
     from scipy.special import entr, expit
 
     n_tasks, n_workers = int(task.max()) + 1, int(worker.max()) + 1
@@ -367,9 +340,8 @@ def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Flo
     present = np.bincount(task, weights=said, minlength=n_tasks) / np.bincount(task, minlength=n_tasks)
     _, errors = maximise(present)
     prior = np.array([1 - present.mean(), present.mean()])
-    bound, steps = -math.inf, 0
-    while steps < _STEPS:
-        steps += 1
+    bound = -math.inf
+    for _ in range(_STEPS):
         log = np.log(np.where(errors > 0, errors, 1.0)).reshape(-1, 2)
         odds = np.bincount(task, weights=(log[:, 1] - log[:, 0])[cell], minlength=n_tasks)
         odds += np.log(max(prior[1], _TINY)) - np.log(max(prior[0], _TINY))
@@ -382,4 +354,4 @@ def _expectation_maximisation(task: Ints, worker: Ints, said: Ints) -> tuple[Flo
         if new - bound < _TOLERANCE:
             break
         bound = new
-    return present, errors, prior, steps
+    return present, errors, prior

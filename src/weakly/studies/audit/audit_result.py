@@ -155,7 +155,6 @@ class Audit(Result):
         return {name: table for name, _, table, _ in _parts(self) if table is not None and len(table)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain numbers, for JSON."""
         names = ("settings", "findings", "notes", "criteria", "curves", "rules", "votes", "quality", "ceiling",
                  "agreement", "annotation_agreement", "effort", "strong", "detectors")  # fmt: skip
         curve = _drawn(self)["detection"]  # which of the curves shows what decides
@@ -224,7 +223,7 @@ class Audit(Result):
         page = Report("Audit of weak labels" if self.quality is not None else "Audit of labels")
         page.sentences([self.findings[0].text if self.findings else "There is nothing to report."])
         if len(self.findings) > 1:
-            page.heading("Findings").items([finding.text for finding in self.findings[1:]])
+            page.items([finding.text for finding in self.findings[1:]])
         for kind in self.kinds:
             if not (kind == "lengths" and self.quality is not None):
                 page.figure(self.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
@@ -392,7 +391,7 @@ _PICTURES: dict[str, Any] = {
     ),
     "quality": (
         _draw_quality,
-        "Weak labels against strong ones: precision and recall of event time, and the share of events found.",
+        "Weak labels against strong ones: labelled time that is right, event time labelled, events found.",
     ),
     "votes": (_draw_votes, "How right labels become with more votes per segment, if annotators err independently."),
     "agreement": (_draw_agreement, "Agreement of the annotators."),
@@ -414,8 +413,8 @@ _HEADS = {
     **{"metric": "score", "perfect": "perfect model", "mimic": "model that repeats the labels"},
     **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
     **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
-    **{"median_length": "median length (s)", "length_share": "length in a recording", "coverage": "share of time"},
-    **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "missed"},
+    **{"median_length": "median length (s)", "length_share": "share of a recording", "coverage": "share of time"},
+    **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "absent on an event", "aic": "AIC"},
 }
 _TWO_MODELS = (
     "What two models would score on these labels: a perfect one, which finds every event exactly, and one that repeats "

@@ -148,14 +148,10 @@ def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: A
     return pd.DataFrame(rows)
 
 
-def _is_path(value: Any) -> bool:
-    several = isinstance(value, (list, tuple))
-    return isinstance(value, (str, os.PathLike)) or (several and bool(value) and all(_is_path(item) for item in value))
-
-
 def _loaded(value: Any, kind: type, reader: str, names: str) -> Any:
     """The table itself, or the one in these files."""
-    if _is_path(value):
+    several = value if isinstance(value, (list, tuple)) else [value]
+    if several and all(isinstance(each, (str, os.PathLike)) for each in several):
         from ... import io
 
         return getattr(io, reader)(value)

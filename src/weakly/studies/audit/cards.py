@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import InvalidInput
 from ...base.report import Report
-from ...base.results import atomic_write, format_value, to_json
+from ...base.results import format_value, to_json, write_file
 from ...posterior.criterion import NUMBERS
 from .findings import elsewhere, scored
 from .responses import rule_words
@@ -23,15 +23,24 @@ _COUNTED = {
     "frames": ("insertion_rate", "deletion_rate", "precision", "recall"),
 }
 _WORDS = {
-    "n_recordings": "recordings", "present_if_met": "labelled present, of the segments that satisfy it",
-    "present_if_not": "labelled present, of the others", "n_queries": "labels (of a segment and a class)",
-    "n_present": "labelled present", "n_all_events": "events", "n_phantom": "labelled present without an event",
-    "n_missed": "labelled absent despite an event", "n_tied": "as many votes for as against, on an event",
-    "n_unsure": "only unsure answers, on an event", "event_recall": "share of events under a present label",
-    "event_recall_se": "its standard error", "asked_share": "share of events that were asked about",
-    "insertion_rate": "insertion rate: P(present | no event)", "deletion_rate": "deletion rate: P(absent | event)",
-    "precision": "precision of time", "recall": "recall of time",
-}  # fmt: skip
+    "n_recordings": "recordings",
+    "present_if_met": "labelled present, of the segments that satisfy it",
+    "present_if_not": "labelled present, of the others",
+    "n_queries": "labels (of a segment and a class)",
+    "n_present": "labelled present",
+    "n_all_events": "events",
+    "n_phantom": "labelled present without an event",
+    "n_missed": "labelled absent despite an event",
+    "n_tied": "as many votes for as against, on an event",
+    "n_unsure": "only unsure answers, on an event",
+    "event_recall": "events found (under a present label)",
+    "event_recall_se": "its standard error",
+    "asked_share": "share of events that were asked about",
+    "insertion_rate": "insertion rate: P(present | no event)",
+    "deletion_rate": "deletion rate: P(absent | event)",
+    "precision": "labelled time that is right",
+    "recall": "event time labelled",
+}
 _TITLES = {
     "labels": "The labels", "events": "Events found", "frames": "Errors of frames",
     "rule": "Clip rule that fits best",
@@ -107,18 +116,17 @@ def save_card(audit: Audit, path: Path) -> Path:
         lines += ["", f"## {title}", "", "| | |", "|---|---|"]
         lines += [f"| {_markdown(word)} | {_markdown(value)} |" for word, value in pairs]
     lines += ["", *(f"- {_markdown(note)}" for note in card["notes"])]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write((to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
-    return path
+    return write_file(path, (to_json(card) if kind == ".json" else "\n".join(lines).rstrip()) + "\n")
 
 
 def _front(card: dict[str, Any]) -> list[str]:
-    """The front matter of a dataset card, by which hubs of data sets sort and find it."""
-    n = int(card.get("labels", {}).get("n_queries") or 0)
-    ends = [(1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
-    size = next((name for end, name in ends if n < end), "1M<n<10M")
-    told = ["pretty_name: Label card", "tags: [weak-labels, label-quality]", f"size_categories: ['{size}']"]
+    """The front matter of a dataset card, by which hubs of data sets sort and find it: what the audit knows."""
+    told = ["pretty_name: Label card", "license: unknown", "task_categories: [other]"]
+    told += ["tags: [weak-labels, label-quality]"]
+    if n := int(card.get("labels", {}).get("n_queries") or 0):
+        marks = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B")
+        k = min(max(0, len(str(n)) - 3), len(marks) - 1)
+        told += [f"size_categories: ['{f'{marks[k - 1]}<' if k else ''}n<{marks[k]}']"]
     return ["---", *told, "---", ""]
 
 

@@ -87,10 +87,6 @@ class Examined:
         }
         return Examined(by, self.everything)
 
-    def recordings(self, annotators: Iterable[str]) -> set[str]:
-        """What somebody of these, or everybody, looked at."""
-        return {name for who in {"", *annotators} for name in self.by.get(who, {})}
-
 
 #: What public functions take as ``examined``.
 ExaminedLike = (
@@ -202,7 +198,8 @@ def pair(
         examined = examined.renamed([*listing.index, *sorted(theirs - ours)])
         held = strong.to_frame()
         who = set(held["annotator"].astype(str)) if "annotator" in held else set()
-        more = sorted((theirs if examined.everything else examined.recordings(who)) - ours)
+        looked = {name for each in {"", *who} for name in examined.by.get(each, {})}
+        more = sorted((theirs if examined.everything else looked) - ours)
         quiet = pd.DataFrame({"length": np.nan, "annotated": True}, index=pd.Index(more, dtype=object))
         listing = pd.concat([listing, quiet]) if more else listing
         strong = Events(held, listing)

@@ -218,8 +218,6 @@ def segment_counts(reference: EventArrays, predicted: EventArrays, *, resolution
 
     A segment of ``resolution`` seconds is active if an event touches it.
 
-    Examples
-    --------
     >>> reference, predicted = EventArrays.of([[(0.0, 2.0)]], 2.0), EventArrays.of([[(0.5, 0.9)]], 2.0)
     >>> segment_counts(reference, predicted, resolution=1.0)
     ConfusionCounts(tp=1.0, fp=0.0, fn=1.0, tn=0.0)
@@ -251,17 +249,9 @@ def event_counts(
 ) -> ConfusionCounts:
     """Event-based counts of one class: events match if onset and offset lie within a collar; as many pairs as can be.
 
-    Parameters
-    ----------
-    collar : seconds, > 0.
-    share_of_length : the offset may be off by this share of the reference event if that is more than the collar.
+    The offset may be off by a share of the reference event's length if that is more than the collar. sed_eval's optimal
+    matching (there the share is 0.5 unless told; DCASE asks for 0.2). There are no true absents.
 
-    Notes
-    -----
-    sed_eval's optimal matching (there the share is 0.5 unless told; DCASE asks for 0.2). There are no true absents.
-
-    Examples
-    --------
     >>> counts = event_counts(EventArrays.of([[(0.0, 2.0)]], 3.0), EventArrays.of([[(0.1, 2.1)]], 3.0))
     >>> counts.tp, counts.f1
     (1.0, 1.0)
@@ -287,8 +277,6 @@ def event_counts(
 def time_counts(reference: EventArrays, predicted: EventArrays) -> ConfusionCounts:
     """Seconds of agreement of one class: the segment-based counts as the resolution goes to zero.
 
-    Examples
-    --------
     >>> time_counts(EventArrays.of([[(0.0, 2.0)]], 10.0), EventArrays.of([[(1.0, 4.0)]], 10.0))
     ConfusionCounts(tp=1.0, fp=2.0, fn=1.0, tn=6.0)
     """
@@ -331,16 +319,8 @@ def ceiling(
     collar: float = 0.2,
     share_of_length: float = 0.2,
 ) -> Ceiling:
-    """The best scores that weak labels allow.
+    """The best scores that weak labels (as events, by class) allow; ``resolutions`` are those of segment-based F1.
 
-    Parameters
-    ----------
-    truth, labels : the true events and the weak labels as events, by class, of the same recordings.
-    resolutions : segment lengths of the segment-based F1, in seconds.
-    collar, share_of_length : of the event-based F1.
-
-    Examples
-    --------
     >>> truth, labels = ({"dog": EventArrays.of([[event]], 10.0)} for event in ((1.0, 2.0), (0.0, 10.0)))
     >>> best = ceiling(truth, labels)
     >>> round(best.score("segment_f1_1s"), 4), best.score("event_f1"), best.score("accuracy")

@@ -369,15 +369,9 @@ def effort(answers: Answers, *, recording_length: float | None = None) -> Effort
     A tool's clock runs from load to submit, also while the annotator is away: idle time only ever adds. On a log
     scale, answers that took longer than the median by more than three robust standard deviations are left out, again
     until nothing changes. Where segments have several lengths, the time is split by a robust line into a part per query
-    and a part per second heard; with one length, hearing a second is taken to cost a second.
+    and a part per second heard; with one length, hearing a second is taken to cost a second. One query that asks for
+    several classes counts once; ``recording_length`` is for segments that are whole recordings of unknown length.
 
-    Parameters
-    ----------
-    answers : with ``seconds``; one query that asks for several classes counts once.
-    recording_length : seconds, for segments that are whole recordings of unknown length.
-
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": list("abcdefgh"), "onset": 0, "offset": 2, "label": "dog", "present": 1,
     ...                       "seconds": [4.0, 4.1, 3.9, 4.0, 4.2, 3.8, 4.0, 900.0]})
     >>> spent = effort(Answers.from_frame(frame))

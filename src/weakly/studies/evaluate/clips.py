@@ -73,17 +73,9 @@ def clip_labels(
 ) -> Answers:
     """The clip labels that a rule makes of strong annotations: one row per clip and class, present 1 or 0.
 
-    Parameters
-    ----------
-    segment_length : w in seconds, > 0.
-    rule, presence_criterion : exactly one of them.
-    phase : where the first full clip begins, in seconds.
-    hop : from one clip's start to the next, in seconds; left out, clips follow each other.
-    edge : ``truncate`` cuts clips at the recording's ends, ``inside`` leaves cut ones out.
-    label : one class; left out, every class.
+    The parameters are those of :func:`weakly.evaluate`, of one rule or criterion and at one phase: where the first full
+    clip begins, in seconds.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.3], "label": ["dog"]})
     >>> events = Events.from_frame(frame, recording_length=9.0)
     >>> clip_labels(events, segment_length=3, rule="fraction:0.5").to_frame()["present"].tolist()
@@ -109,8 +101,6 @@ def vanished_events(
 ) -> pd.DataFrame:  # fmt: skip
     """The events that some of these rules lose, in no clip that they call present, with the rules in ``lost_by``.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"recording": ["a"], "onset": [2.9], "offset": [3.1], "label": ["dog"]})
     >>> two = PresenceRule.any(), PresenceRule.seconds(0.25)
     >>> vanished_events(Events.from_frame(frame, recording_length=9.0), segment_length=3, rules=two)["lost_by"].tolist()

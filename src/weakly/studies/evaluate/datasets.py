@@ -20,19 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.compiled import sources_digest
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
-from ...base.results import atomic_write, counted
+from ...base.results import atomic_write, counted, write_file
 from ...base.symbols import choice
 from ...engine.scoring import ClassRecordings, ClassTallies, score_units
 from ...engine.tally import Tally
 from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
-from ...model.intervals import Placement, segment_lengths
+from ...model.intervals import Ints, Placement, segment_lengths
 from .evaluation import Evaluation
 from .evaluator import AssumptionCounts, evaluation_of
 
@@ -53,7 +52,7 @@ class DatasetPart:
         tallies = (*self.scored.tallies.values(), self.scored.pooled)
         arrays: dict[str, Any] = {f"sums{k}": np.stack([tally.parts[k] for tally in tallies]) for k in range(4)}
         meta = {"labels": list(self.scored.tallies), "account": self.account}
-        arrays |= {f"count_{name}": values for name, values in self.counts.arrays().items()}
+        arrays |= {f"count_{name}": values for name, values in vars(self.counts).items() if name != "labels"}
         with atomic_write(path, "wb") as file:
             np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
 
@@ -81,7 +80,7 @@ def chunks_of(looks: Sequence[list[tuple[int, list[str], list[int]]]], more: Seq
     """The recordings in order of appearance, then those that have no row, in chunks of about so many rows."""
     place: dict[str, int] = {}
     total: list[int] = []
-    pieces: list[tuple[int, int, NDArray[np.int64]]] = []
+    pieces: list[tuple[int, int, Ints]] = []
     for file, groups in enumerate(looks):
         for group, names, counts in groups:
             for name, count in zip(names, counts):
@@ -288,8 +287,7 @@ def _looks(data: Dataset, store: Path | None, workers: Executor, progress: Progr
     jobs = [(data, file) for file in range(len(data.files))]
     places = list(in_order(look, jobs, executor=workers, progress=progress, label="looking for recordings"))
     if path is not None:
-        with atomic_write(path) as file:
-            file.write(json.dumps(places))
+        write_file(path, json.dumps(places))
     yield from places
 
 
@@ -309,8 +307,6 @@ def _store(folder: Path, key: str, data: Dataset) -> Path:
     elif any(folder.iterdir()):
         raise InvalidInput(f"{folder}: is not empty and holds no run; give another folder")
     else:
-        with atomic_write(path) as file:
-            file.write(
-                json.dumps({"run": key, "files": len(data.files), "columns": dict(data.columns)}, indent=1) + "\n"
-            )
+        about = {"run": key, "files": len(data.files), "columns": dict(data.columns)}
+        write_file(path, json.dumps(about, indent=1) + "\n")
     return folder

@@ -222,20 +222,20 @@ class Evaluation(ScoreRows):
         return dict(to_jsonable(document))
 
     def plot(self, ax: Axes | None = None, *, metric: str = "overlap_accuracy") -> Axes:
-        """The metric over the segment length, one line per criterion (of the first class), event recall dashed."""
-        return plot_rows(self._frame, ax=ax, metric=metric, who=self.who)
+        """The metric over the segment length, one line per criterion, of all classes together; events found dashed."""
+        frame = self.overall._frame if self.several else self._frame
+        return plot_rows(frame, ax=ax, metric=metric, who=self.who)
 
     def figures(self) -> dict[str, Figure]:
         """Accuracy near events and that of all time over several segment lengths, of all classes together."""
-        whole = self.overall if self.several else self
         names = CAPTIONS if len(self.settings["segment_length"]) > 1 else ()
-        return {name: whole.plot(metric=name).figure for name in names}  # type: ignore[misc]
+        return {name: self.plot(metric=name).figure for name in names}  # type: ignore[misc]
 
     def page(self) -> Report:
         page, tables = Report("What weak labels make of these annotations").sentences(self.sentences()), self.tables()
         if self.findings:
-            page.heading("Mind").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
-        which = f"all {len(self.tallies):,} classes together" if self.several else "the class asked for"
+            page.heading("Caveats").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
+        which = f"{len(self.tallies):,} classes together" if self.several else "the class asked for"
         for name, figure in self.figures().items():
             page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
         if "best" in tables:
@@ -253,9 +253,9 @@ def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
     """One finding per assumption that is broken, about the class that breaks it most."""
     findings = []
     words = {
-        "close": "events of {classes} are closer together than a segment ({share} of {label} at {width:g} s): formulas "
+        "close": "events of {classes} are closer together than a segment ({share} of {label} at {width}): formulas "
         "for one event at a time do not hold; the numbers of an evaluation do",
-        "offsets": "onsets of {classes} are not spread evenly over the segments ({label} at {width:g} s: Kuiper's "
+        "offsets": "onsets of {classes} are not spread evenly over the segments ({label} at {width}: Kuiper's "
         "p = {p:.2g}): where the grid starts matters, formulas assume that it does not",
         "censored": "events of {classes} are cut by the start or end of a recording ({share} of {label}): their "
         "lengths are censored",
@@ -269,7 +269,7 @@ def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
         total = len({each.label for each in assumptions if each.name == name})
         classes = safe_label(labels[0]) if total == 1 else f"{len(labels)} of {total} classes"
         told = {"classes": classes, "share": percent(worst.share), "label": safe_label(worst.label)}
-        sentence = text.format(**told, width=worst.segment_length, p=worst.p_value)
+        sentence = text.format(**told, width=seconds(worst.segment_length), p=worst.p_value)
         findings.append(Finding(worst.share, name, sentence))
     return tuple(findings)
 
@@ -384,8 +384,8 @@ def plot_rows(
 OBJECTIVES = tuple(name for name in METRICS if name != "wrong_time")
 
 
-def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> Floats:
-    """Segment lengths in seconds, evenly spaced on a log scale, from a tenth of a short event to past a long one.
+def lengths_to_try(events: Events, *, label: str | None = None) -> Floats:
+    """60 segment lengths in seconds, evenly spaced on a log scale, from a tenth of a short event to past a long one.
 
     They end at the longest recording: no longer segment differs from it.
 
@@ -400,4 +400,4 @@ def lengths_to_try(events: Events, *, label: str | None = None, n: int = 60) -> 
     low, high = np.quantile(lengths, [0.05, 0.95])
     longest = float(events.extents.max())
     end = min(5 * float(high), longest)
-    return np.geomspace(min(max(float(low) / 10, float(high) / 1000), end / 10), end, n)
+    return np.geomspace(min(max(float(low) / 10, float(high) / 1000), end / 10), end, 60)

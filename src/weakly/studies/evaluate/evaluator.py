@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
@@ -196,14 +196,6 @@ def kuiper_p(statistic: float, n: int) -> float:
     return float(np.clip(terms.sum(), 0.0, 1.0))
 
 
-def _gaps(timelines: EventArrays) -> Floats:
-    """The silence before and after each event within its recording, the shorter of the two; infinite if it is alone."""
-    a, b = timelines.bounds[:, 0], timelines.bounds[:, 1]
-    owner = timelines.owner
-    gap = np.where(owner[1:] == owner[:-1], a[1:] - b[:-1], np.inf)
-    return np.minimum(np.append(gap, np.inf), np.append(np.inf, gap)) if len(a) else np.empty(0)
-
-
 def check_assumptions(events: Events, *, segment_length: Any, label: str | None = None) -> list[Assumption]:
     """How far every class keeps the assumptions of the closed forms, at the given segment lengths.
 
@@ -212,8 +204,6 @@ def check_assumptions(events: Events, *, segment_length: Any, label: str | None 
     recording's start cuts, and at twelve of the lengths if there are more.
     ``censored``: events cut by a recording's start or end, whose length is not known.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"recording": "a", "onset": [0.0, 3.0], "offset": [2.5, 4.0], "label": "dog"})
     >>> events = Events.from_frame(frame, recording_length=10.0)
@@ -263,7 +253,9 @@ class AssumptionCounts:
         """The counts of some units; without bins, no histogram."""
         widths = np.unique(np.asarray(lengths, dtype=np.float64))
         lines, n = units.lines, len(units.labels)
-        group, gaps, onset = units.group[lines.owner], _gaps(lines), lines.bounds[:, 0]
+        onset, offset, owner = lines.bounds[:, 0], lines.bounds[:, 1], lines.owner
+        group, silence = units.group[owner], np.where(owner[1:] == owner[:-1], onset[1:] - offset[:-1], np.inf)
+        gaps = np.minimum(np.append(silence, np.inf), np.append(np.inf, silence))[: len(onset)]  # to the nearest event
 
         def count(which: Any) -> Ints:
             return np.bincount(group[which], minlength=n)
@@ -284,10 +276,6 @@ class AssumptionCounts:
     def tested(self) -> Ints:
         """At which of the widths offsets are tested."""
         return np.unique(np.linspace(0, len(self.widths) - 1, _TESTED).astype(int))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything but the labels, by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "labels"}
 
     def __add__(self, other: AssumptionCounts) -> AssumptionCounts:
         labels = tuple(sorted({*self.labels, *other.labels}))

@@ -397,8 +397,8 @@ def _lengths(
     guessed = known.isna() & known.index.isin(last.dropna().index)
     notes = []
     if guessed.any():
-        many = counted(int(guessed.sum()), "recording")
-        notes.append(f"{many} of unknown length: the last segment is taken as the end; give the lengths if it is not")
+        many = f"{counted(int(guessed.sum()), 'recording')} last{'s' if guessed.sum() == 1 else ''}"
+        notes.append(f"nobody says how long {many}: the last segment is taken as the end")
     every = known.where(~guessed, last.reindex(known.index))
     said = {str(name): float(value) for name, value in known.dropna().items()}
     return {str(name): float(value) for name, value in every.items()}, said, notes

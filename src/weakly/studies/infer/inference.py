@@ -207,11 +207,13 @@ class Inference(Result):
             factor = part.bayes_factor
             if factor is not None and factor > EXCLUDED:
                 said.append(f"{label}: events come in bouts (log Bayes factor {factor:.1f} against independent events)")
-            elif factor is not None:
+            elif factor is not None and part.kept[0]:
                 (low, high), (few, many) = part.family_interval("n_events", 0), self._totals[label]["n_events_ci"]
                 if high - low < 0.8 * (many - few):
                     many = f"{_count(low)} to {_count(high)} events in all"
                     said.append(f"{label}: there would be {many} if events came independently")
+            if (differ := part.rates_differ) is not None and differ > EXCLUDED:
+                said.append(f"{label}: recordings differ in their rate of events (log Bayes factor {differ:.1f})")
             for name in sorted(part.slips)[:5]:
                 one, whose = part.annotator[name], f" of {name}" if len(part.slips) > 1 else ""
                 said.append(
@@ -344,7 +346,7 @@ class Inference(Result):
         for k, layer in enumerate(_layers(one.segments)):
             rows["answers" if k == 0 else f"answers {k + 1}"] = (one.segments[layer], [colours[j] for j in layer])
         rows["labelled present"] = (one.painted, plot.PRESENT)
-        rows["P(active), 0 to 1"] = (np.empty((0, 2)), plot.EVENT)
+        rows["chance of an event"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
         edges = one.edges
         ax.fill_between(
@@ -412,10 +414,11 @@ class Inference(Result):
         for label in self.parts:
             ax = self.plot(label=label)
             page.figure(
-                ax.figure, f"{label}: answers (coloured: present, grey: absent), what they label present, and P(active)"
+                ax.figure,
+                f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event",
             )
             if len(self.parts[label].recordings) > 1:
-                what = f"{label}: recordings, those with the most first; the deeper the colour, the likelier an event"
+                what = f"{label}: recordings, those with the most first; the stronger the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)
         page.heading("Recordings, those with the most event seconds first")
         rows = self.summary.sort_values("event_seconds", ascending=False, kind="stable")

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import AssumptionWarning, InvalidInput, optional
-from ...base.results import atomic_write, percent, to_json
+from ...base.results import atomic_write, percent, to_json, write_file
 from ...model.events import Events
 from ...posterior.detector import FrameScores
 
@@ -89,7 +89,6 @@ class Training:
         """The written files: clips.csv, rates.csv, noise.json, frames.parquet and events.tsv (DCASE)."""
         optional("pyarrow", extra="parquet")
         out = Path(folder)
-        out.mkdir(parents=True, exist_ok=True)
         table = self.events.to_frame().rename(columns={"recording": "filename", "label": "event_label"})
         names = ["filename", "onset", "offset", "event_label", "confidence"]
         texts = {
@@ -98,12 +97,10 @@ class Training:
             "noise.json": to_json(self.to_dict()) + "\n",
             "events.tsv": table[names].to_csv(sep="\t", index=False),
         }
-        for name, text in texts.items():
-            with atomic_write(out / name) as file:
-                file.write(text)
+        paths = [write_file(out / name, text) for name, text in texts.items()]
         with atomic_write(out / "frames.parquet", "wb") as file:
             self.frames.to_parquet(file, index=False)
-        return [out / name for name in (*texts, "frames.parquet")]
+        return [*paths, out / "frames.parquet"]
 
 
 def training(inference: Inference) -> Training:

@@ -18,13 +18,13 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.results import WORDS, Condition, percent, seconds
 from ...base.symbols import plain_name
 from ...methods.fixed import Placed
-from ...methods.model import Floats, RecordingModel, SingleEventModel
+from ...methods.model import RecordingModel, SingleEventModel
 from ...methods.problem import FOUND, LabelingProblem, MethodOutcome, contributions, in_recordings
+from ...model.intervals import Floats, Ints
 
 EQUAL = 0.05  # wrong times that differ by less than this share of them are practically the same
 SLIGHT = 0.02  # and those that differ by less than this share of the event time
@@ -354,7 +354,7 @@ def _choose(sums: Floats, n: int, cost: Floats, noise: Floats, slight: float) ->
     return np.where(equal, cost[None, :], np.inf).argmin(axis=1)
 
 
-def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> NDArray[np.int64]:
+def _not_refused(parts: Floats, own: int, cost: Floats, gap: Floats, slight: float) -> Ints:
     """The ways without those that would be chosen before the picked one but were not: they were refused for what is
     not known here (too much to hear, a budget, a target), as they would be by any other pilot."""
     kept = np.arange(len(cost))

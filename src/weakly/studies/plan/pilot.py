@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.errors import InvalidInput
 from ...base.results import percent
@@ -22,13 +21,12 @@ from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerModels
 from ...model.cost import Cost
 from ...model.events import Events
-from ...model.intervals import EventArrays, Intervals, as_intervals, clip, merge, oracle_segments
+from ...model.intervals import Bools, EventArrays, Floats, Intervals, as_intervals, clip, merge, oracle_segments
 from ...model.lengths import Lengths
 from ...posterior.renewal import lengths_of_truncated_events
 from ..audit.responses import effort
 from ..simulate import World
 
-Floats = NDArray[np.float64]
 _NEARLY_ALL = 0.9
 _MOST = 2000  # segments that a picture can show
 _DRAWN = 6_000  # events in drawn recordings
@@ -41,7 +39,7 @@ class Pilot:
     """The timelines of every class in the same recordings."""
 
     timelines: dict[str, EventArrays]
-    ends_known: NDArray[np.bool_]  # whether the annotations say how long each recording is
+    ends_known: Bools  # whether the annotations say how long each recording is
     n_unknown: int  # recordings whose length they do not say, those without events too, which no timeline holds
     n_joined: int  # events that touch or overlap one of their class, and became one with it
     n_touching: int  # of these, those that begin where another ends
@@ -73,7 +71,7 @@ class Pilot:
         return EventArrays(bounds, np.concatenate(([0], np.cumsum(counts))), lengths)
 
     @cached_property
-    def cut_sides(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def cut_sides(self) -> tuple[Bools, Bools]:
         """Which events begin with their recording, and which end with one whose length is known."""
         return self.lines.cut_sides(ends_known=np.tile(self.ends_known, len(self.timelines)))
 
@@ -330,12 +328,8 @@ def _stretch(task: LabelingProblem, pilot: Pilot | None) -> tuple[Intervals, flo
     """Events of one stretch of time and its length: from the pilot, or three of low, middle and high length."""
     length = float(min(task.model.longest, 16 * task.lengths.mean))
     if pilot is not None:
-        timelines = pilot.timelines[_commonest(pilot)]
-        counts = timelines.counts
-        full = np.flatnonzero(counts > 0)
-        picked = int(full[np.argsort(np.abs(counts[full] - 3), kind="stable")[0]])
-        events = timelines.bounds[timelines.starts[picked] : timelines.starts[picked + 1]]
-        total = float(timelines.lengths[picked])
+        full = (one for one in pilot.timelines[_commonest(pilot)] if len(one[0]))
+        events, total = min(full, key=lambda one: abs(len(one[0]) - 3))
         span = min(total, max(length, 1.5 * float(events[0, 1] - events[0, 0])))
         start = float(np.clip(events[0, 0] - 0.08 * span, 0, total - span))
         return clip(events - start, 0.0, span), span

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class RowNumbers:
+    """The numbers of a row of the comparison, as attributes."""
+
+    method, segment_length = Number[str](), Number[float | None]()
+    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
+    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
+    n_queries, listened, cost, hours = Number[float](), Number[float](), Number[float](), Number[float]()
+
+
 @dataclass(frozen=True)
-class PlanChoice:
+class PlanChoice(RowNumbers):
     """A way that a lab may take: its role ("plain", "by_hand", "best", "yours"), its row, its verdict, and the command
     that makes its segments."""
 
@@ -31,13 +40,6 @@ class PlanChoice:
     row: MethodOutcome
     verdict: str
     command: str
-
-    method, hours, cost, segment_length = (
-        Number[str](), Number[float](), Number[float](), Number[float | None]()
-    )  # fmt: skip
-    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
-    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
-    n_queries, listened = Number[float](), Number[float]()
 
     def number(self, name: str) -> Any:
         """A number of its row."""
@@ -50,7 +52,7 @@ class PlanChoice:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Result):
+class Plan(RowNumbers, Result):
     """How to label, how good the labels will be and what they cost; made by :func:`weakly.plan`.
 
     ``answer`` are at most three lines, a choice each, after a ``verdict`` on the first (good, fair, poor, worse than
@@ -83,27 +85,13 @@ class Plan(Result):
     task: LabelingProblem = field(repr=False, compare=False)
     pool: tuple[MethodOutcome, ...] = field(repr=False, compare=False)
 
-    overlap_accuracy, event_recall, precision = Number[float](), Number[float](), Number[float]()
-    recall, recording_accuracy, wrong_time = Number[float](), Number[float](), Number[float]()
-    n_queries, listened, cost, hours = Number[float](), Number[float](), Number[float](), Number[float]()
-
-    @property
-    def segment_length(self) -> float | None:
-        """The recommended segment length in seconds; None for a way without one."""
-        return self.recommended.segment_length
-
-    @property
-    def method(self) -> str:
-        """The recommended method."""
-        return self.recommended.method
-
     def sentences(self) -> list[str]:
         """The lines of the answer."""
         return self.answer.splitlines()
 
-    def number(self, name: str) -> float:
+    def number(self, name: str) -> Any:
         """A number of the recommended way."""
-        return float(getattr(self.recommended, name))
+        return getattr(self.recommended, name)
 
     @cached_property
     def curve(self) -> list[MethodOutcome]:
@@ -231,8 +219,7 @@ class Plan(Result):
             report.figure(figures[name], CAPTIONS[name], name=name, title=title, wide=name == "timeline")
         report.heading("The ways to label on the same work")
         unit = self.task.cost.currency
-        heads = {"name": "way to label", "wrong_time": "wrong time (s)", "cost": f"cost ({unit})" if unit else "cost"}
-        report.table(self.brief(), heads=heads, chosen=0)
+        report.table(self.brief(), heads={"cost": f"cost ({unit})" if unit else "cost"}, chosen=0)
         report.text("Wrong time is per recording; clips, reviewed time and cost are for the whole work.", small=True)
         if said := notes(self.rows):
             report.heading("Where a way stops making sense").items(said)
@@ -243,15 +230,20 @@ class Plan(Result):
                 ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
             ])  # fmt: skip
         if self.classes:
-            report.heading("Several classes").text(self.classes["words"]).table(pd.DataFrame(self.classes["per_class"]))
+            per_class = pd.DataFrame(self.classes["per_class"]).rename(
+                columns=lambda name: name.replace("_common", "_one_length")
+            )
+            report.heading("Several classes").text(self.classes["words"]).table(per_class)
         if self.sensitivity:
-            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity))
+            heads = {"best_segment_length": "best length (s)", "best_wrong_time": "best wrong time (s)"}
+            report.heading("If the presence criterion is another").table(pd.DataFrame(self.sensitivity), heads=heads)
         report.heading("The recommendation in detail").text(self.details)
         return report.heading("What this rests on").items(list(self.assumptions))
 
     def brief(self) -> pd.DataFrame:
-        """The columns that people read; the rest is in the JSON."""
-        return self.to_frame()[list(SHOWN)]
+        """The columns that people read; the rest is in the JSON. Where work costs hours, they stand once."""
+        names = [name for name in SHOWN if name != "cost" or self.task.cost.currency != "h"]
+        return self.to_frame()[names].rename(columns={"name": "way to label"})
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -265,14 +257,10 @@ class Plan(Result):
 
 
 CAPTIONS = {
-    "frontier": "What more cost buys. Every dot is a way to label; the line joins those that nothing cheaper matches.",
+    "frontier": "Every dot is a way to label. A line joins those that nothing cheaper matches, if there are several.",
     "lengths": "Fixed segments. Star: the best accuracy near events; dots: the lengths that people use.",
     "timeline": "Events (green) and what each way labels present (orange) in the same stretch of time.",
 }
-
-
-def _colour(row: MethodOutcome) -> str:
-    return plot.COLOURS[row.design.colour]
 
 
 def _beside(ax: Axes, text: str, at: tuple[float, float], **how: Any) -> None:
@@ -299,8 +287,9 @@ def _frontier_figure(plan: Plan) -> Figure:
         for loses in (True, False):
             part = [row for row in asked if row.method == own.method and row.finds != loses]
             ax.plot(
-                [row.cost for row in part], [row.wrong_time for row in part], "o", color=_colour(own), markersize=3.5,
-                label="_" if loses else kind, alpha=0.9, fillstyle="none" if loses else "full", markeredgewidth=0.8,
+                [row.cost for row in part], [row.wrong_time for row in part], "o",
+                color=plot.COLOURS[own.design.colour], markersize=3.5, label="_" if loses else kind, alpha=0.9,
+                fillstyle="none" if loses else "full", markeredgewidth=0.8,
             )  # fmt: skip
     if any(not row.finds for row in asked):
         hollow: Any = {"color": "#666666", "markersize": 3.5, "fillstyle": "none"}
@@ -321,8 +310,8 @@ def _frontier_figure(plan: Plan) -> Figure:
     ax.xaxis.set_minor_formatter(lambda value, _: plot.tick(value) if f"{value:e}"[0] in between else "")
     for k, (name, row) in enumerate((name, row) for name, row in named.items() if row.wrong_time <= top):
         mark = "*" if k == 0 else "D" if "optimum" in name else "o"
-        ax.plot(row.cost, row.wrong_time, mark, color=_colour(row), label=name, markersize=13 if k == 0 else 7,
-                markeredgecolor="black")  # fmt: skip
+        size, colour = 13 if k == 0 else 7, plot.COLOURS[row.design.colour]
+        ax.plot(row.cost, row.wrong_time, mark, color=colour, label=name, markersize=size, markeredgecolor="black")
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, fontsize=8)
     return ax.figure  # type: ignore[return-value]
 

@@ -17,11 +17,12 @@ from ...methods import METHODS
 from ...methods.base import Method
 from ...methods.by_hand import Screening
 from ...methods.fixed import Fixed, Oracle
-from ...methods.model import Floats, RecordingModel, SingleEventModel
+from ...methods.model import RecordingModel, SingleEventModel
 from ...methods.passes import Passes, classes
 from ...methods.problem import COMMON, FOUND, PAPER, LabelingProblem, MethodOutcome
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.cost import Cost
+from ...model.intervals import Floats
 from ...model.lengths import LengthLike
 from . import summary
 from .decision import ROLES, SENSES, Choice, PilotVariation, choose, decide, how_sure, verdict
@@ -149,9 +150,7 @@ def plan(
         limits = wanted if held else (*wanted, Condition("event_recall", ">=", FOUND))
         ruled = objective == "wrong_time" and not wanted and picked.limit in ("", "found")
         sure = how_sure(task, spread, picked.row, n_events=count, limits=limits, ruled=ruled)
-    several = None
-    if task.n_classes > 1:
-        several = classes(task, _common(task, picked.row, pool), pool)
+    several = classes(task, _common(task, picked.row, pool), pool) if task.n_classes > 1 else None
     other = _other_rule(task, ways, asked, pilot)
     ends = (UNKNOWN[0], UNKNOWN[-1]) if unknown else ()
     by_criterion = [row for rule in ends for row in _elsewhere(task, rule, ways, asked)]

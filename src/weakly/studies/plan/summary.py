@@ -123,7 +123,7 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
     """What the verdict holds under, in a few words."""
     said = []
-    if task.cost.is_free:
+    if task.cost.per_query == 0 and task.cost.seconds_per_answer > 0:  # answers are free although they take time
         said.append("if answers are free")
     if pilot is not None and pilot.n_unknown:
         said.append("recording lengths unknown")
@@ -167,7 +167,10 @@ def details(
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
     best = "the best plain segments are" if any(row.design.is_plain for row in plan.pool) else "the best way is"
-    said += [f"If annotators go by {each['rule']}, {best}: {_other(task, each)}." for each in plan.by_criterion]
+    for each in plan.by_criterion:
+        vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
+        wrong = f"{seconds(each['wrong_time'])} wrong{vain}"
+        said.append(f"If annotators go by {each['rule']}, {best}: {each['name']}, {wrong}.")
     if plan.by_criterion:
         said.append(
             "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
@@ -232,12 +235,6 @@ def _apart(value: float, limit: float, *, share: bool = False) -> str:
     if said(value) != said(limit):
         return said(value)
     return percent(float(f"{value:.6g}"), exact=True) if share else f"{value:.6g} s"
-
-
-def _other(task: LabelingProblem, row: dict[str, Any]) -> str:
-    """What another criterion or rule would make of the plan."""
-    vain = ", no better than labelling nothing" if row["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
-    return f"{row['name']}, {seconds(row['wrong_time'])} wrong{vain}"
 
 
 def _cheapest(plan: Plan, wanted: tuple[Condition, ...]) -> str:
@@ -390,14 +387,14 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     }[criteria.kind]
     strong = ByHand.name in task.methods
     by_hand = (
-        "; so of plain segments, and of the other ways to ask; of these and marking by hand the best verdict for at "
-        "most three times the cost of the cheapest, and of those with it the least wrong time for at most half as much "
-        "again (or, with a budget, the least wrong time that it pays for)"
+        " Plain segments, other ways to ask and marking by hand are then compared. The best verdict wins that costs at "
+        "most three times what the cheapest does. Among those with that verdict, the least wrong time wins that costs "
+        "at most half as much again; with a budget, the least wrong time that it pays for."
     )
     chosen = {
-        "wrong_time": f"Chosen: the least wrong time among ways that find at least {percent(FOUND)} of events and "
-        f"review all at most {MAX_REPLAYS} times, and of those within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
-        f"event time, what the pilot can tell) the cheapest{by_hand if strong else ''}.",
+        "wrong_time": f"The choice has the least wrong time of ways that find at least {percent(FOUND)} of events and "
+        f"review all at most {MAX_REPLAYS} times. Of ways within {percent(EQUAL)} of it ({percent(SLIGHT)} of the "
+        f"event time, what the pilot can tell), it is the cheapest.{by_hand if strong else ''}",
         "overlap": "Chosen: the best accuracy of the segments that meet an event (Theorem 2).",
     }[objective]
     if choice.limit in ("budget", "target"):
@@ -422,7 +419,7 @@ def assumptions(task: LabelingProblem, choice: Choice, *, objective: str, wanted
     ]
     if not criteria.is_noiseless:
         said.append(f"Answers hold noise ({criteria.name}); halving is worked out with it, node by node.")
-    said.append("An event is found if a segment in which the rule is satisfied on it is labelled present.")
+    said.append("An event is found if a segment that meets the rule on it is labelled present.")
     limits = [f"{word} labels have at most {percent(wrong)} of the event time wrong and find {percent(found)} of events"
               for word, (wrong, found) in VERDICTS.items()]  # fmt: skip
     said.append(f"The verdict: {'; '.join(limits)}; others are poor, or worse than labelling nothing.")

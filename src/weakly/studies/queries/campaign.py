@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import atomic_write, inputs_kept, private_files, refuse_input, to_json
+from ...base.results import inputs_kept, private_files, refuse_input, to_json, write_file
 from ...base.symbols import positive
 from ...io.formats import write
 from ...methods import METHODS
@@ -242,8 +242,7 @@ class Campaign:
             state = self.store.state(connection)
             text = _answers_text(collect(state.queries, state.answers).answers)
             self.store.written(ANSWERS, text, on=connection)
-            with atomic_write(path, "wb") as file:
-                file.write(text)
+            write_file(path, text)
         return state
 
     def labels(self, found: Collected) -> Events:

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +21,12 @@ import numpy as np
 import pandas as pd
 
 from ...base.errors import InvalidInput
-from ...base.results import atomic_write, private_files, to_jsonable
+from ...base.results import private_files, to_jsonable, write_file
 from ...base.symbols import choice
 from ...io.gather import gathered
 from ...io.labelstudio import CHOICES, REGION, labeling_config, query_task
 from ...io.signals import write_clip
+from ...io.source import grouped
 from ...io.table import TextRows
 from ...io.vocabulary import UNREADABLE, answer_of
 from ...model.answers import Answers
@@ -67,13 +69,11 @@ class Exporter:
 
     def place(self, path: Path, text: str) -> None:
         """The file with this text; untouched if it has it already. What somebody changed must not get here."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         data = text.encode("utf-8")
         if not (path.is_file() and path.read_bytes() == data):
             # Remembered first: after a crash the file is ours, whichever of the two it is.
             self.store.written(self._name(path), data)
-            with atomic_write(path, "wb") as file:
-                file.write(data)
+            write_file(path, data)
         self.paths.append(path)
 
     def _name(self, path: Path) -> str:
@@ -269,10 +269,9 @@ def _cut(
 def _labelstudio(
     export: Exporter, frame: pd.DataFrame, known: dict[str, Recording], clips: list[Path] | None, prefix: str
 ) -> None:
-    turns: dict[int, list[dict[str, Any]]] = {}
-    for k, row in enumerate(frame.to_dict("records")):
-        clip = None if clips is None else clips[k]
-        turns.setdefault(int(row["round"]), []).append(query_task(row, clip, known[row["recording"]].path, prefix))
+    rows = zip(frame.to_dict("records"), repeat(None) if clips is None else clips)
+    tasks_of = ((int(row["round"]), query_task(row, clip, known[row["recording"]].path, prefix)) for row, clip in rows)
+    turns = grouped(tasks_of)
     for turn, tasks in sorted(turns.items()):
         name = "tasks.json" if turn == 1 else f"tasks_{turn}.json"
         export.whole(export.folder / name, json.dumps(tasks, indent=1, ensure_ascii=False) + "\n")
@@ -384,9 +383,8 @@ class Returned(NamedTuple):
 def read_returned(queries: pd.DataFrame, paths: Iterable[Path], folder: Path) -> Returned:
     """The answers in files of any tool to these queries: by their ids, by a clip's name, or by the segment."""
     known = dict(zip(queries["query"], queries["label"]))
-    by_time: dict[Any, list[str]] = {}
-    for query, name, onset, offset in queries[["query", "recording", "onset", "offset"]].itertuples(index=False):
-        by_time.setdefault(_moment(name, onset, offset), []).append(query)
+    places = queries[["query", "recording", "onset", "offset"]].itertuples(index=False)
+    by_time = grouped((_moment(*segment), query) for query, *segment in places)
     found = Returned([], [], [])
     paths = [path for path in paths if not (path.is_dir() and _take_reviewed(queries, path, folder, found))]
     for rows in (rows for path in paths for rows in _parsed(path)):

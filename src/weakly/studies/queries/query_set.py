@@ -325,7 +325,7 @@ def make_method(method: str, parameters: Mapping[str, Any], recordings: list[Rec
     for name in (name for name in _WHOLE if name in given):
         given[name] = whole(name, given[name], most=MOST_SEGMENTS)  # 1.0 in a damaged campaign is no index
     for name in (name for name in _NUMBERS if name in given):
-        positive(name, given[name], zero=True)
+        given[name] = positive(name, given[name], zero=True)
     given["windows"] = _spans(given.get("windows", ()))
     if not isinstance(given.get("event_length", ""), str):
         raise InvalidInput(f"event_length must be text, got {given['event_length']!r}")

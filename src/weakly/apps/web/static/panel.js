@@ -48,7 +48,7 @@ export class Panel {
     this.node.addEventListener("dragleave", () => this.node.classList.remove("over"));
     this.node.addEventListener("drop", (event) => this.drop(event));
     // On paper nothing waits behind a click.
-    for (const [when, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(when, () => { for (const each of this.more.querySelectorAll("details")) each.open = open; });
+    for (const [when, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(when, () => { for (const each of this.node.querySelectorAll("details.rest, details.folded")) each.open = open; });
     this.say("empty", spec.invitation, spec.promise);
   }
 

@@ -136,7 +136,7 @@ async function drawCurve(node, result, cursor) {
   const usual = result.rows.filter((row) => row.method === "fixed" && !isPaper(row) && inside(row.segment_length));
   const best = result.rows.find(isPaper);
   const traces = [line("overlap_accuracy", "accuracy near events", 0, "solid"), line("event_recall", "events found", 2, "dash")];
-  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top center", points: true, colour: 0, symbol: "star", size: 14, legend: false });
+  if (best) traces.push({ name: "best accuracy near events", x: [best.segment_length], y: [best.overlap_accuracy], texts: [`${show("segment_length", best.segment_length)} s, ${percent(best.overlap_accuracy)}`], where: "top right", points: true, colour: 0, symbol: "star", size: 14, legend: false });
   traces.push({ name: "lengths people use", x: usual.map((row) => row.segment_length), y: usual.map((row) => row.overlap_accuracy), points: true, colour: 0, legend: false });
   await curves(node, { traces, x: { title: "segment length (s)", log: true }, y: { title: "share", share: true, range: [0, 1.03] }, marks: apart(usual.map((row) => row.segment_length), node.clientWidth < 480 ? 2.5 : 1.5).map((length) => ({ x: length, text: `${show("", length)} s` })), cursor });
 }
@@ -171,7 +171,7 @@ async function render(panel, result) {
   // A plan of several passes has no one length; the plain segments it is compared with have.
   view.planned = result.recommended.segment_length ?? result.rows.find((row) => row.method === "fixed")?.segment_length ?? result.curve[0].segment_length;
   view.drag.set(panel.tried || show("segment_length", view.planned));
-  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS, caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
+  view.methods.replaceChildren(table(result.rows, { columns: COLUMNS.filter((name) => name !== "cost" || result.settings.cost.currency !== "h"), caption: "The ways to label, on the same work", heads: { name: "way to label", wrong_time: "wrong time (s)", cost: `cost${result.settings.cost.currency ? ` (${result.settings.cost.currency})` : ""}` }, limit: 15, chosen: (row) => row.name === result.recommended.name }),
     el("p", { class: "help", text: "Wrong time: seconds per recording. Clips to play, hours of work and cost: the whole work. The oracle knows the events; it is a limit, not a method." }));
   const parts = [];
   if (result.classes?.per_class?.length) parts.push(el("h3", { text: "Several classes" }), el("p", { text: result.classes.words }), table(result.classes.per_class, { caption: "Each class by itself", columns: ["label", "n_events", "segment_length", "wrong_time", "event_recall", "overlap_accuracy"] }));

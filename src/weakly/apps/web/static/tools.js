@@ -72,6 +72,7 @@ function lostEvents(panel, best) {
   const question = panel.last.question, lengths = [...question.segment_length].sort((a, b) => a - b), place = new Place();
   const chosen = (best.find((row) => row.label === "all") ?? best[0])?.segment_length ?? lengths[0];
   const said = el("p", { "aria-live": "polite" }), grid = el("div", { class: "glimpses" });
+  const hint = el("p", { class: "help", text: "Hollow: the event; below it the segments around, none of which holds enough of it." });
   const draw = async () => {
     const length = Number(drag.box.value);
     try {
@@ -80,6 +81,7 @@ function lostEvents(panel, best) {
       const which = left > 10 ? " The ten longest:" : "";
       said.textContent = left === 0 ? `Segments of ${length} s from 0 s on lose none of ${whole} events.` : `Segments of ${length} s from 0 s on lose ${left.toLocaleString("en-US")} of ${whole} events (${percent(left / result.n_events)}).${which}`;
       grid.replaceChildren(...result.rows.map(glimpse));
+      hint.hidden = left === 0;
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!(error instanceof Problem)) throw error;
@@ -88,8 +90,7 @@ function lostEvents(panel, best) {
     }
   };
   const drag = sliderBox({ low: lengths[0], high: Math.max(lengths.at(-1), 1.01 * lengths[0]), log: true, value: chosen, id: "lost-length", label: "Segment length", onchange: draw });
-  const node = el("div", {}, el("h3", { text: "Which events vanish" }), el("div", { class: "drag" }, el("label", { for: "lost-length", text: "Segment length (s)" }), drag.slider, drag.box), said, grid,
-    el("p", { class: "help", text: "Hollow: the event; below it the segments around, none of which holds enough of it." }));
+  const node = el("div", {}, el("h3", { text: "Which events vanish" }), el("div", { class: "drag" }, el("label", { for: "lost-length", text: "Segment length (s)" }), drag.slider, drag.box), said, grid, hint);
   return { node, draw };
 }
 
