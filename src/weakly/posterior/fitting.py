@@ -160,7 +160,7 @@ class Lognormal:
 
         return math.exp(self._scale + self.shape * float(ndtri(q)))
 
-    def partialmoments(self, x: Array) -> tuple[Array, Array, Array]:
+    def partial_moments(self, x: Array) -> tuple[Array, Array, Array]:
         """Share, and first and second moment, of the lengths up to x."""
         from scipy.special import ndtr
 
