@@ -61,7 +61,7 @@ _NODES = (32, 64)  # drawn at a time, for one parameter (16 leave the ends of it
 _TURNS = 5  # of estimates of slips and of the process in turn
 CHECKS = ("neighbours", "recordings", "order")
 #: So many recordings that share their answers draw from a pool of timelines, and are seen to at a time.
-_APART, _POOL, _TOGETHER = 8, 200, 1000
+_APART, _POOL, _TOGETHER = 4, 64, 1000
 #: Data sets that are drawn.
 DRAWS = 200
 _SOME_RECORDINGS = 5  # of which rates may be seen to differ

@@ -343,10 +343,12 @@ def bayes_factor(families: Sequence[FittedFamily], quality: str = "bunches") -> 
 
 
 def kept_of(families: Sequence[FittedFamily]) -> NDArray[np.bool_]:
-    """The families that intervals hold for: those that the evidence does not exclude, of all stages or none."""
+    """The families that intervals hold for: those that the evidence does not exclude; all stages if any gaps may be
+    short, since the shape of short gaps is what answers tell least."""
     logs, bouts = _logs_of(families), np.array([each.family.stages > 0 for each in families] or [False])
     logs[bouts] = np.logaddexp.reduce(logs[bouts], initial=-np.inf)
-    return np.asarray(logs >= logs.max() - EXCLUDED)
+    kept = logs >= logs.max() - EXCLUDED
+    return np.asarray(kept | (bouts & any(each.family.bunches for each, is_kept in zip(families, kept) if is_kept)))
 
 
 def _logs_of(families: Sequence[FittedFamily]) -> Array:
