@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .results import atomic_write
+from .results import atomic_write, percent
 from .symbols import SYMBOLS, plain_name
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def label(name: str) -> str:
 
 def shares(axis: Any) -> None:
     """Ticks of an axis of shares in percent, as everywhere people read."""
-    axis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+    axis.set_major_formatter(lambda value, _: percent(float(f"{value:.6g}"), exact=True))
 
 
 def lines(frame: Any, *, x: str, y: str, by: str | None = None, ax: Axes | None = None, **how: Any) -> Axes:
