@@ -157,7 +157,7 @@ class Method(ABC):
     @classmethod
     def of(cls, settings: Mapping[str, Any], recordings: Sequence[Recording]) -> Method:
         """The method from those parameters of :func:`weakly.queries` that are its own; all were checked."""
-        own = fields(cls) if is_dataclass(cls) else ()
+        own: tuple[Any, ...] = fields(cls) if is_dataclass(cls) else ()
         for one in own:
             if one.default is MISSING and one.name not in settings:
                 raise InvalidInput(f"method {cls.name!r} needs {one.name}")
