@@ -475,7 +475,7 @@ def _ranges(bounds: Any, need: Any, width: float, nodes: Any) -> tuple[Any, Any]
 
 
 @kernel
-def _range(a: float, b: float, need: float, width: float, nodes: int) -> tuple[int, int]:
+def _range(a: float, b: float, need: float, width: float, nodes: int) -> Any:
     """The first and last node of this width that notice the event (a, b); last < first where none does."""
     first = min(int(np.floor(a / width + NEAR)), nodes - 1)
     last = min(max(first, int(np.ceil(b / width - NEAR)) - 1), nodes - 1)
