@@ -671,3 +671,5 @@ def test_the_wrong_seconds_of_each_particle_and_a_target_that_is_met_nine_times_
     assert method.is_content(near | {"likely": 1.0}, part)
     assert not method.is_content(near | {"likely": 1.01}, part)
     assert Information(signal=False).is_content(near | {"likely": 2.0, "target": 1.0}, part)
+    little = now | {"event_seconds": 0.16, "likely": 0.9}  # where the half of it is hard to say
+    assert [method.is_content(little | {"wrong_time": x}, part) for x in (0.12, 0.26)] == [True, False]

@@ -341,9 +341,9 @@ class Information(Method):
 
     def is_content(self, now: dict[str, float], part: Stretch) -> bool:
         """Whether a stretch in this state needs no more: its target is met (one that was given with a chance of 90 %),
-        and half of what is expected is right. A generous target would else be met by having found nothing.
-        """
-        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start))
+        and half of what is expected is right, or a quarter of the target is expected to be wrong. A generous one would
+        else be met by having found nothing, a strict one never where little is there."""
+        least = max(0.5 * now["event_seconds"], _FLOOR * (part.end - part.start), 0.25 * now["target"])
         given = self.wrong_time is not None
         return now["likely" if given else "wrong_time"] <= now["target"] and now["wrong_time"] <= least
 
