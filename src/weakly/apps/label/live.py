@@ -41,6 +41,7 @@ WORDS = {
 AHEAD = (0.5, 2.4)
 _FOUND = ("event_recall_low", "event_recall_high")
 _LAPSES = ("lapse_rate", "lapse_rate_low", "lapse_rate_high")
+_MANY = ("n_events_low", "n_events_high", "wrong_time_low", "wrong_time_high")
 MOST_SPLITS = 20  # segments in the list of those that split people
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
@@ -165,7 +166,14 @@ class QualityMonitor:
             "event_seconds": seconds,
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
-        return told | self._told(session, told)
+        known = self._told(session, told)
+        if known["lapse_rate"] is not None:  # the more is missed, the more events there are; and these are wrong time
+            more = (1 - known["lapse_rate"]) / (1 - np.array([known[name] for name in _LAPSES[1:]]))
+            many = (np.array(overall["n_events_ci"].tolist()).sum(axis=0) + missed) * more
+            rest = (many / max(told["n_events"], 1e-9) - 1) * seconds / len(self.recordings)
+            ends = *many.tolist(), *np.maximum(told["wrong_time"] + rest, 0.0).tolist()
+            known |= dict(zip(_MANY, ends))
+        return told | known
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
@@ -268,17 +276,20 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     elif card is None and annotator is not None:
         said.append("Your criterion is not measured: weakly label --measure would tell it.")
     if labels is not None:
-        found = percent(labels["event_recall"])
+        found, wrong, many = percent(labels["event_recall"]), seconds(labels["wrong_time"]), f"{labels['n_events']:.1f}"
         if labels.get("lapse_rate") is None:
             why = "too few repeats tell" if state.get("slips") else "nothing tells"
             more = "" if state.get("slips") else ", and --repeats 0.1 would"
-            found += f" of them found, if you missed none: {why} how often you do{more}"
+            found += f" of them found; all of this if you missed none: {why} how often you do{more}"
         else:
             a, b, rate, low, high = (percent(labels[name]) for name in (*_FOUND, *_LAPSES))
             found += f" ({a} to {b}) of them found, as you miss {rate} ({low} to {high}) of what you would notice"
+        if "n_events_low" in labels:
+            least, most, low, high = (labels[name] for name in _MANY)
+            wrong, many = f"{wrong} ({seconds(low)} to {seconds(high)})", f"{many} ({least:.1f} to {most:.1f})"
         said.append(
-            f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
-            f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; {found}."
+            f"Expected wrong time of the inferred labels {wrong} per recording; about {many} events, "
+            f"{seconds(labels['event_seconds'])} of them; {found}."
         )
         if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
             said.append(

@@ -368,10 +368,10 @@ def card_of(
     posterior = posterior_of([one if is_known else one[:2] for one in answers], lengths if is_known else ())
     factor = math.exp(min(posterior.log_evidence - coin(np.array([said for _, said, _ in answers])), 700.0))
     if factor < DEPENDS:
-        clearly = "" if factor < 1 else " clearly enough"
+        clearly, more = ("", "") if factor <= 1 else (" clearly enough", "; more items would tell (--items 100)")
         return (
-            f"no card: your answers do not depend on the {what}{clearly}; {counted(len(answers), 'answer')}, "
-            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}"
+            f"no card: your answers do not depend on the {what}{clearly}; {counted(posterior.n_items, 'sure answer')}, "
+            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}{more}"
         )
     pictures = {row.query for row in session.acts("picture") if row.annotator == annotator and row.query in given}
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]
