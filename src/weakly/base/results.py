@@ -175,6 +175,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
+def with_ends(rows: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+    """Numbers with their intervals (middle, low, high), as columns.
+
+    >>> with_ends({"x": (2, 1, 4)})
+    {'x': 2, 'x_low': 1, 'x_high': 4}
+    """
+    return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
+
+
 def law_name(law: Any) -> str:
     """A frozen law of scipy as people write it.
 

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from ..base.results import counted, percent
+from ..base.results import counted, percent, with_ends
 from .law import cells
 
 _SHARES = expit(np.linspace(-5.0, 2.5, 16))  # of the segments that satisfy the criterion
@@ -46,8 +46,7 @@ class Slips:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers with their ends, as columns."""
-        ends = {f"{name}{end}": x for name, row in self.numbers.items() for end, x in zip(("", "_low", "_high"), row)}
-        return {**ends, "n_repeats": self.n_repeats, "n_alike": self.n_alike}
+        return {**with_ends(self.numbers), "n_repeats": self.n_repeats, "n_alike": self.n_alike}
 
 
 def slips_of(segments: Sequence[Any], present: Sequence[float]) -> Slips | None:

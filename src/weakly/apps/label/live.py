@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import beta
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import Condition, counted, hours, percent, seconds
+from ...base.results import Condition, counted, hours, percent, seconds, with_ends
 from ...methods.base import Recording
 from ...model.annotator import Annotator
 from ...model.answers import Answers
@@ -58,11 +58,6 @@ def targets(text: str | None) -> tuple[Condition, ...]:
 def goal_words(goal: Condition) -> str:
     """A target with its unit."""
     return f"{goal.word} {goal.sense} {goal.value:g} {WORDS[goal.word][2]}".strip()
-
-
-def _is_reached(goal: Condition, now: float | None) -> bool:
-    """Whether the quality is there, or the budget is used up."""
-    return now is not None and (now >= goal.value if WORDS[goal.word][1] else goal.met(now))
 
 
 @dataclass
@@ -167,12 +162,11 @@ class QualityMonitor:
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
         known = self._told(session, told)
-        if known["lapse_rate"] is not None:  # the more is missed, the more events there are; and these are wrong time
+        if known.get("lapse_rate") is not None:  # the more are missed, the more there are, and the more time is wrong
             more = (1 - known["lapse_rate"]) / (1 - np.array([known[name] for name in _LAPSES[1:]]))
             many = (np.array(overall["n_events_ci"].tolist()).sum(axis=0) + missed) * more
             rest = (many / max(told["n_events"], 1e-9) - 1) * seconds / len(self.recordings)
-            ends = *many.tolist(), *np.maximum(told["wrong_time"] + rest, 0.0).tolist()
-            known |= dict(zip(_MANY, ends))
+            known |= dict(zip(_MANY, (*many.tolist(), *np.maximum(told["wrong_time"] + rest, 0.0).tolist())))
         return told | known
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
@@ -186,8 +180,7 @@ class QualityMonitor:
             return {"lapse_rate": None}
         rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)
         found = np.minimum(labels["event_recall"] * (1 - rates[[0, 2, 1]]) / (1 - rates[0]), 1.0)
-        ends = zip(("", "_low", "_high"), found.tolist())
-        return {**dict(zip(_LAPSES, rates.tolist())), **{f"event_recall{end}": value for end, value in ends}}
+        return with_ends({"lapse_rate": rates.tolist(), "event_recall": found.tolist()})
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
@@ -196,11 +189,11 @@ class QualityMonitor:
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
         """What the answers so far took: how many, seconds that were played (or shown), minutes of work."""
-        given = [(one, session.items[one.query]) for one in session.all_answers() if one.query in session.items]
-        listened = sum(session.reviewed_seconds(one, item) for one, item in given)
+        given = [one for one in session.all_answers() if one.query in session.items]
         return {
-            "n_queries": len(given), "listened": listened, "sense": sense(self.recordings.values()),
-            "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60,
+            "n_queries": len(given), "listened": sum(map(session.reviewed_seconds, given)),
+            "sense": sense(self.recordings.values()),
+            "minutes": sum(one.seconds for one in given if one.seconds >= 0) / 60,
         }  # fmt: skip
 
     def state(self, session: LabelingSession, annotator: str | None) -> dict[str, Any]:
@@ -212,11 +205,12 @@ class QualityMonitor:
         if numbers.get("lapse_rate") is None:  # then the share of events found holds if nobody missed any
             numbers["event_recall"] = None
         is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
-        goals = [
-            {"goal": goal_words(goal), "now": numbers.get(goal.word), "is_budget": WORDS[goal.word][1],
-             "is_reached": _is_reached(goal, numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
-            for goal in self.goals
-        ]  # fmt: skip
+        goals = []
+        for goal in self.goals:
+            now, is_budget = numbers.get(goal.word), WORDS[goal.word][1]
+            is_reached = now is not None and (now >= goal.value if is_budget else goal.met(now))
+            is_reached = is_reached and not (goal.word == "wrong_time" and is_asking)
+            goals.append({"goal": goal_words(goal), "now": now, "is_budget": is_budget, "is_reached": is_reached})
         aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
         used = any(goal["is_reached"] for goal in goals if goal["is_budget"])
         return {

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from ...base.errors import InvalidInput
-from ...base.results import counted, is_input, percent, to_jsonable
+from ...base.results import counted, is_input, percent, to_jsonable, with_ends
 from ...io.soundscape import soundscape
 from ...methods.base import Recording
 from ...model.annotator import Annotator, PresenceRule
@@ -31,6 +31,7 @@ DEPENDS = 300.0  # the Bayes factor against answers without attention from which
 POSSIBLE = 0.05  # how likely a law is at least that a card names
 NEAR_BEST = 0.7  # any item that tells as much, as a share of the best, may be asked
 REACTION = 0.2  # seconds that nobody needs less of between a sound and an answer to it
+_NONE = (None, None, None)
 EARLY = 0.2  # the share of answers before their sound from which on there is no card
 
 
@@ -89,15 +90,10 @@ class AnnotatorProfile:
             numbers = {"presence_criterion": name != "seconds", "seconds": name != "share"}
             found = {word: (of.quantiles(word, (0.5, 0.025, 0.975)) if has else None) for word, has in numbers.items()}
             laws[name] = {"probability": chance, **found}
-        flat: dict[str, Any] = {}
-        for word in ("presence_criterion", "seconds"):
-            ends: Any = laws[best][word] or (None, None, None)
-            flat |= {f"{word}{end}": value for end, value in zip(("", "_low", "_high"), ends)}
+        rows = {word: laws[best][word] or _NONE for word in ("presence_criterion", "seconds")}
+        flat = with_ends({**rows, **{word: (mine.expected(word), *mine.interval(word)) for word in NUMBERS[1:]}})
         if best != "seconds":
             flat["presence_criterion"] = mine.expected()
-        for word in NUMBERS[1:]:
-            low, high = mine.interval(word)
-            flat |= {word: mine.expected(word), f"{word}_low": low, f"{word}_high": high}
         return cls(annotator, label, posterior.n_items, seconds_per_query=pace, law=best, laws=laws, **flat, **more)
 
     @classmethod
@@ -110,20 +106,20 @@ class AnnotatorProfile:
         if not alike:
             return None
         law, n, between = max(alike, key=lambda name: alike[name]), len(cards), 0.0
-        numbers: dict[str, Any] = {}
+        rows: dict[str, Any] = {}
         for word, (to, back) in {"presence_criterion": (logit, expit), "seconds": (np.log, np.exp)}.items():
             if cards[0].laws[law][word] is None:
-                numbers |= dict.fromkeys((word, f"{word}_low", f"{word}_high"))
+                rows[word] = _NONE
                 continue
             values = np.array([getattr(card, word) if card.law == law else card.laws[law][word][0] for card in cards])
             inner = to(np.clip(values, 1e-3, 1 - 1e-3 if to is logit else None))
             away = stdtrit(n - 1, 0.975) * inner.std(ddof=1) * np.sqrt(1 + 1 / n)
-            low, high = back(inner.mean() + np.array([-away, away])).tolist()
-            numbers |= {word: float(values.mean()), f"{word}_low": low, f"{word}_high": high}
+            rows[word] = float(values.mean()), *back(inner.mean() + np.array([-away, away])).tolist()
             between = between if to is np.log else values.var(ddof=1)
         for word in NUMBERS[1:]:
             each = [getattr(card, word) for card in cards]
-            numbers |= {word: float(np.mean(each)), f"{word}_low": min(each), f"{word}_high": max(each)}
+            rows[word] = float(np.mean(each)), min(each), max(each)
+        numbers = with_ends(rows)
         within, mean = float(np.mean([card.spread**2 for card in cards])), numbers["presence_criterion"]
         if mean is not None:
             numbers["spread"] = min(math.sqrt(within + between), 0.98 * math.sqrt(mean * (1 - mean)))

@@ -412,11 +412,8 @@ class Inference(Result):
         page.table(estimates.assign(quantity=names))
         page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
-            ax = self.plot(label=label)
-            page.figure(
-                ax.figure,
-                f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event",
-            )
+            what = f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event"
+            page.figure(self.plot(label=label).figure, what)
             if len(self.parts[label].recordings) > 1:
                 what = f"{label}: recordings, those with the most first; the stronger the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)
