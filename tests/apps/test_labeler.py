@@ -50,7 +50,7 @@ from weakly.io.soundscape import soundscape
 from weakly.methods.information import Information
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
-from weakly.posterior.slips import odd_ones
+from weakly.posterior.slips import Slips, odd_ones
 from weakly.studies.queries.store import Store, StoreTrouble
 
 from .conftest import next_line
@@ -1923,6 +1923,12 @@ class TestSlips:
         assert "about 10.0 (7.1 to 16.0) events" in text
         ends["lapse_rate"] = None
         assert "n_events_low" not in made.live.labels(made.session)
+        noise = Slips({"lapse_rate": (0.3, 0.0, 0.45)}, 48, 26, is_noise=True)
+        monkeypatch.undo()
+        monkeypatch.setattr(made.live, "inference", lambda session: known)
+        monkeypatch.setattr("weakly.apps.label.live.repeated", lambda *_: noise)
+        made.session.tell("ana", query=made.session.ask("ana")[0].query, present=1.0, id="a")
+        assert made.live.labels(made.session) is None  # no number of events from a coin
 
     def test_few_repeats_tell_nothing_however_they_came_out(self, recordings, tmp_path):
         """Did the interval.s width decide, who misses much would be believed only where little showed."""

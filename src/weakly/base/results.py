@@ -176,11 +176,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def with_ends(rows: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
-    """Numbers with their intervals (middle, low, high), as columns.
-
-    >>> with_ends({"x": (2, 1, 4)})
-    {'x': 2, 'x_low': 1, 'x_high': 4}
-    """
+    """Numbers with their intervals (middle, low, high) as columns: x, x_low, x_high."""
     return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
 
 

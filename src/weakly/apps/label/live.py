@@ -135,8 +135,8 @@ class QualityMonitor:
     def labels(self, session: LabelingSession) -> dict[str, Any] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
 
-        A recording without an answer counts with the share of event time and the rate that the others make likely. An
-        event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
+        None too of people whose repeats show no care. Recordings without an answer count as the others make likely.
+        An event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
         if self.learned is not None:
             known = self.learned.labels(session)
@@ -167,7 +167,7 @@ class QualityMonitor:
             many = (np.array(overall["n_events_ci"].tolist()).sum(axis=0) + missed) * more
             rest = (many / max(told["n_events"], 1e-9) - 1) * seconds / len(self.recordings)
             known |= dict(zip(_MANY, (*many.tolist(), *np.maximum(told["wrong_time"] + rest, 0.0).tolist())))
-        return told | known
+        return None if "is_noise" in known else told | known
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
@@ -176,9 +176,12 @@ class QualityMonitor:
             heard = self.learned.hears(session) or {}
             return {name: heard.get(name) for name in _LAPSES}
         each = [repeated(session, name) for name in session.people if session.answers_by(name)]
-        if not each or not all(one is not None and one.is_known for one in each):
+        slips = [one for one in each if one is not None and one.is_known]
+        if not slips or len(slips) < len(each):
             return {"lapse_rate": None}
-        rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)
+        if all(one.is_noise for one in slips):
+            return {"is_noise": True}
+        rates = np.mean([one.numbers["lapse_rate"] for one in slips], axis=0)
         found = np.minimum(labels["event_recall"] * (1 - rates[[0, 2, 1]]) / (1 - rates[0]), 1.0)
         return with_ends({"lapse_rate": rates.tolist(), "event_recall": found.tolist()})
 
@@ -361,7 +364,7 @@ def summary(session: LabelingSession) -> dict[str, Any]:
         if name in among.index:
             n, share = int(among["size"][name]), float(among["mean"][name])
             ends = np.asarray(beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share))).tolist()
-            row |= {"compared": n, "agreement": share, "agreement_low": ends[0], "agreement_high": ends[1]}
+            row |= {"compared": n, **with_ends({"agreement": (share, *ends)})}
         rows.append(row)
     votes = sure.groupby("query")["present"].agg(present="sum", said="size").assign(**{
         "absent": lambda table: table["said"] - table["present"],

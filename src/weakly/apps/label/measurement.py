@@ -31,7 +31,6 @@ DEPENDS = 300.0  # the Bayes factor against answers without attention from which
 POSSIBLE = 0.05  # how likely a law is at least that a card names
 NEAR_BEST = 0.7  # any item that tells as much, as a share of the best, may be asked
 REACTION = 0.2  # seconds that nobody needs less of between a sound and an answer to it
-_NONE = (None, None, None)
 EARLY = 0.2  # the share of answers before their sound from which on there is no card
 
 
@@ -90,7 +89,7 @@ class AnnotatorProfile:
             numbers = {"presence_criterion": name != "seconds", "seconds": name != "share"}
             found = {word: (of.quantiles(word, (0.5, 0.025, 0.975)) if has else None) for word, has in numbers.items()}
             laws[name] = {"probability": chance, **found}
-        rows = {word: laws[best][word] or _NONE for word in ("presence_criterion", "seconds")}
+        rows = {word: laws[best][word] or (None,) * 3 for word in ("presence_criterion", "seconds")}
         flat = with_ends({**rows, **{word: (mine.expected(word), *mine.interval(word)) for word in NUMBERS[1:]}})
         if best != "seconds":
             flat["presence_criterion"] = mine.expected()
@@ -109,7 +108,7 @@ class AnnotatorProfile:
         rows: dict[str, Any] = {}
         for word, (to, back) in {"presence_criterion": (logit, expit), "seconds": (np.log, np.exp)}.items():
             if cards[0].laws[law][word] is None:
-                rows[word] = _NONE
+                rows[word] = (None,) * 3
                 continue
             values = np.array([getattr(card, word) if card.law == law else card.laws[law][word][0] for card in cards])
             inner = to(np.clip(values, 1e-3, 1 - 1e-3 if to is logit else None))
@@ -149,12 +148,10 @@ class AnnotatorProfile:
     def as_annotator(self) -> Annotator | PresenceRule:
         """Who answers, for plans and simulations: a law of criteria with this mean and spread, and the rates; a rule
         (which has no spread and no rates) where seconds count."""
-        rules = [] if self.seconds is None else [PresenceRule.seconds(self.seconds)]
-        if rules and self.presence_criterion is not None:
-            rules.append(PresenceRule.fraction(self.presence_criterion))
-        if rules:
-            return rules[0] if len(rules) == 1 else PresenceRule.either(*rules)
-        return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
+        if self.seconds is None:
+            return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
+        rule, share = PresenceRule.seconds(self.seconds), self.presence_criterion
+        return rule if share is None else PresenceRule.either(rule, PresenceRule.fraction(share))
 
     def __str__(self) -> str:
         rates = f"without cause in {percent(self.guess_rate)} and miss what"
@@ -232,10 +229,9 @@ class Measurement:
         rows: list[dict[str, Any]] = []
         for annotator in self.annotators:
             mine = [item for item in session.items.values() if self.is_for(item, annotator)]
-            given = [(item, session.answer_of(annotator, item.query)) for item in mine]
             answers = [
                 (float(item.event_fraction or 0.0), one.present, heard_event(item, self.recordings)[0])
-                for item, one in given if one is not None
+                for item in mine if (one := session.answer_of(annotator, item.query)) is not None
             ]  # fmt: skip
             if len(answers) == len(mine) < self.n_items:
                 rows.append(self._next(annotator, answers, mine, len(session.items) + len(rows)))

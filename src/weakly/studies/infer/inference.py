@@ -297,10 +297,8 @@ class Inference(Result):
         for part in self.parts.values():
             for one in part.recordings:
                 drawn = part.timeline(one).sample(n, rng=generator)
-                drawn.insert(0, "recording", one.recording)
-                drawn.insert(1, "label", part.label)
-                tables.append(drawn)
-        return pd.concat(tables, ignore_index=True)
+                tables.append(drawn.assign(recording=one.recording, label=part.label))
+        return pd.concat(tables, ignore_index=True)[["recording", "label", "sample", "onset", "offset"]]
 
     def training(self) -> Training:
         """The training kit: label noise per class and segment length, and a table of frames."""
