@@ -21,6 +21,7 @@ from weakly.apps.label.launch import open_campaign
 from weakly.io.soundscape import soundscape
 from weakly.studies.queries.query_set import REPEAT
 
+SAID = ("wrong_time", "n_events", "event_recall")
 EARLY = (10, 20, 40)  # answers after which the page is asked as well
 FIXED = {"segment_length": 1.0, "live": {"lengths": wk.Lengths.parse("uniform:loc=0.5,scale=1")}}
 
@@ -45,7 +46,7 @@ def spans(made, events):
 
 def stated(made, events, met, criterion):
     """What the page states now, and the true share of events found: by answers (``met``), or (None) by likely ones."""
-    labels = made.live.labels(made.session)
+    labels = made.live.labels(made.session) or {**dict.fromkeys(SAID, np.nan), "lapse_rate": None}
     if met is None:
         marks = spans(made, events)
         met = {name: shares(mine, marks[name]) >= criterion for name, mine in events.items()}
@@ -89,7 +90,7 @@ def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
     heard = made.live.criterion(made.session)
     wrong = [0.005 * (inside(events[name], minutes) != inside(marks[name], minutes)).sum() for name in events]
     true = {"wrong_time": np.mean(wrong), "n_events": sum(map(len, events.values()))}
-    labels = made.live.labels(made.session)
+    labels = made.live.labels(made.session) or {}
     return {
         "answers": answers, **{f"true_{word}": value for word, value in true.items()},
         **{f"covers_{word}": labels[f"{word}_low"] <= value <= labels[f"{word}_high"]
