@@ -77,7 +77,7 @@ def spinetail(folder):
 
 def animals(folder):
     table = pd.read_csv(folder / "audioset_strong/audioset_strong_eval_top110classes_downloaded.tsv", sep="\t")
-    mine = {name: each for name, each in table[table["event_label"] == "/m/0jbk"].groupby("filename")}
+    mine = dict(iter(table[table["event_label"] == "/m/0jbk"].groupby("filename")))
     none = np.empty((0, 2))
     made = [merge(mine[name][["onset", "offset"]].to_numpy()) if name in mine else none
             for name in sorted(table["filename"].unique())]  # fmt: skip

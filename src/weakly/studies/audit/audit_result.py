@@ -144,10 +144,9 @@ class Audit(Result):
                 names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
                 table = table.merge(self.headline[names], on="label", how="left")
             return table
-        if self.agreement is not None:
-            return self.agreement.by_label.copy()
-        if self.annotation_agreement is not None:
-            return self.annotation_agreement.by_label.copy()
+        for each in (self.agreement, self.annotation_agreement):
+            if each is not None:
+                return each.by_label.copy()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:
