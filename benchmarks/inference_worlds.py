@@ -3,6 +3,7 @@
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
     python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first seed] [worlds ...]
     python -m benchmarks.inference_worlds detector [recordings]
+    python -m benchmarks.inference_worlds windows [recordings]
     python -m benchmarks.inference_worlds scores [repeats]
     python -m benchmarks.inference_worlds hours [hours] [events per second]
     python -m benchmarks.inference_worlds damage [datasets] [seed]
@@ -10,7 +11,9 @@
 ``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
 the rate back; do 95 % intervals hold the truth, are frames calibrated? ``bouts``: the same where events bunch, in clips
 of 3 s, 10 s and both, told the law and the noise, or left to find slips, the law, or both. ``detector``: seconds wrong,
-true and stated, with the scores of a detector whose errors are white or go on. ``scores``: CPU seconds of an hour with
+true and stated, with the scores of a detector whose errors are white or go on. ``windows``: the same of a
+detector that scores windows of .1 to 3 s by their highest half second, and of what is above 2 as a second annotator's
+answers. ``scores``: CPU seconds of an hour with
 and without them. ``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of lengths,
 criterion or noise does.
 """
@@ -292,6 +295,36 @@ def detector(recordings: int = 200) -> Any:
                "stated": np.mean([0.1 * np.minimum(x, 1 - x).sum() for x in p])}  # fmt: skip
 
 
+def windows(recordings: int = 100) -> Any:
+    """Seconds of event, true and inferred, and wrong ones, of recordings of 30 s, by the width of a detector's windows."""
+    law, rng = LAWS["lognormal, mean 1 s"], np.random.default_rng(1)
+    made = timelines(rng, law, 0.1, length=30.0, n=recordings)
+    tables, active = detected(rng, made, length=30.0, together=0.9)
+    said = ask(rng, made, length=30.0, width=3.0, criterion=0.5)
+    how: Any = {"event_length": law, "recording_length": 30.0, "step": 0.1, "bouts": False, "draws": 100, "rng": 0}
+    true = sum(np.ptp(e, axis=1).sum() for e in made) / recordings
+    for width in (0, 1, 3, 5, 10, 30, -30):  # frames of .1 s; none, and negative: as answers
+        rows = []
+        for r, table in enumerate(tables if width else ()):
+            score, size = table["score"].to_numpy(), min(5, abs(width))
+            mean = np.convolve(score, np.full(size, 1 / size), "valid")
+            rows += [(f"r{r}", k / 10, (k + abs(width)) / 10, mean[k : k + abs(width) - size + 1].max())
+                     for k in range(0, 300, abs(width)) if k + abs(width) <= 300]  # fmt: skip
+        frames = pd.DataFrame(rows, columns=["recording", "onset", "offset", "score"])
+        if width < 0:
+            heard = frames.assign(present=(frames["score"] > 2).astype(float), label="event", annotator="detector")
+            found = wk.infer(pd.concat([said.assign(annotator="person"), heard.drop(columns="score")]), **how)
+        else:
+            found = wk.infer(said, scores=frames if width else None, presence_criterion=0.5, **how)
+        row = found.overall.iloc[0]
+        p = [rows["active"].to_numpy() for _, rows in found.active.groupby("recording", sort=False)]
+        yield {"window": abs(width) / 10, "as": ("answers" if width < 0 else "scores") if width else "none",
+               "true seconds": true, "seconds": row["event_seconds"] / recordings,
+               "low": row["event_seconds_ci"][0] / recordings, "high": row["event_seconds_ci"][1] / recordings,
+               "wrong": np.mean([0.1 * ((x > 0.5) != a).sum() for x, a in zip(p, active)]),
+               "stated": np.mean([0.1 * np.minimum(x, 1 - x).sum() for x in p])}  # fmt: skip
+
+
 def coverage(found: pd.DataFrame) -> pd.DataFrame:
     """How often each kind of interval holds the truth: of all datasets, and by noise, segment, criterion and law."""
     groups = {"all": found}
@@ -364,7 +397,7 @@ def main(job: str, *rest: str) -> None:
     elif job == "bouts":
         numbers = [kind(x) for kind, x in zip((int, str, int), rest[1:4])]
         print(bouts(rest[0], *(numbers or [20]), kinds=rest[4:]).round(3).T.to_string())
-    elif job in ("detector", "scores", "hours"):
+    elif job in ("detector", "windows", "scores", "hours"):
         for row in globals()[job](*(float(x) if job == "hours" else int(x) for x in rest[:2])):
             print({k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()}, flush=True)
     else:
