@@ -296,7 +296,7 @@ def detector(recordings: int = 200) -> Any:
 
 
 def windows(recordings: int = 100) -> Any:
-    """Seconds of event, true and inferred, and wrong ones, of recordings of 30 s, by the width of a detector's windows."""
+    """Seconds of event, true and inferred, and wrong ones, of half minutes, by how long a detector's windows are."""
     law, rng = LAWS["lognormal, mean 1 s"], np.random.default_rng(1)
     made = timelines(rng, law, 0.1, length=30.0, n=recordings)
     tables, active = detected(rng, made, length=30.0, together=0.9)
