@@ -959,7 +959,7 @@ def test_audit_compares_detectors(two_detectors, tmp_path):
         ({"recording": "z"}, {}, "no recording with answers has any; answers are of 'a', scores of 'z'"),
         ({"score": np.nan}, {}, "scores, row 1: .* is no frame"),
         ({"score": "high"}, {}, r"scores, row 1: \(0.0, 1.0, high\) is no frame"),
-        ({"label": "jay"}, {}, "there are none of owl, only of jay; name the classes alike"),
+        ({"label": "jay"}, {}, "there are none of 'owl', only of jay; name the classes alike"),
         ({"recording": ["x/a.wav", "y/a.wav"]}, {}, "no recording with answers has any; answers are of 'a'"),
         ({"offset": 0.0}, {}, "scores, row 1: .* is no frame"),
         (None, {"scores": pd.DataFrame({"recording": ["a"]})}, "'onset' is missing"),

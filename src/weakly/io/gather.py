@@ -63,12 +63,18 @@ def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
     return {name: other for name, other in known_as.items() if other is not None and name in once}
 
 
-def under_names(table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The scores of these recordings, under their names."""
+def scores_of(
+    by_class: Mapping[str | None, Mapping[str, Any]], label: str, names: Sequence[str], whose: str = "scores"
+) -> dict[str, Any]:
+    """The scores of a class (or of any) in these recordings, under their names; ``whose``, for errors."""
+    table = by_class.get(label, by_class.get(None, {}))
+    if not table:
+        there = ", ".join(map(str, list(by_class)[:5]))
+        raise InvalidInput(f"{whose}: there are none of {label!r}, only of {there}; name the classes alike")
     other = matched(names, table)
     if names and not other:
         which = f"answers are of {names[0]!r}, scores of {next(iter(table))!r}"
-        raise InvalidInput(f"scores: no recording with answers has any; {which}")
+        raise InvalidInput(f"{whose}: no recording with answers has any; {which}")
     return {name: table[match] for name, match in other.items()}
 
 

@@ -281,9 +281,8 @@ def score_caveats(part: ClassPosterior) -> Iterator[str]:
         text = f"scores cover {percent(covered / part.seconds)} of the time; the rest has no evidence either way"
         yield f"{text}. If they are only those above a threshold, give those of all frames"
     if frame > event / 2 * (1 + 1e-9):
-        text = f"frames of {frame:.3g} s are long for events of {event:.2g} s, whose seconds come out too many. Give "
-        text += f"frames of at most {event / 2:.2g} s, or what is above a threshold as one more annotator's answers"
-        yield text
+        text = f"frames of {frame:.3g} s are long for events of {event:.2g} s, whose seconds come out too many"
+        yield f"{text}. Give frames of at most {event / 2:.2g} s, or detections as one more annotator's answers"
     if not c.of_odds and all(each.of_probabilities for each, _ in scored):
         yield "all scores are from 0 to 1 but are not taken as probabilities"
     if c.log_likelihood < c.uncalibrated + _BY_CHANCE:

@@ -124,7 +124,7 @@ def audit(
 
 def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
     """How well each detector explains the answers, by class."""
-    from ...io.gather import under_names
+    from ...io.gather import scores_of
     from ...posterior.detector import compare_detectors, frames_by_class
     from ..infer.estimation import infer
 
@@ -138,11 +138,7 @@ def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: A
     rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
     for name, posterior in inference.parts.items():
         recordings = [recording.recording for recording in posterior.recordings]
-        mine = {who: table.get(name, table.get(None)) for who, table in tables.items()}
-        missing = [who for who, frames in mine.items() if frames is None]
-        if missing:
-            raise InvalidInput(f"scores of {missing[0]}: there are none of {name!r}")
-        frames = {who: under_names(each, recordings) for who, each in mine.items() if each is not None}
+        frames = {who: scores_of(table, name, recordings, f"scores of {who}") for who, table in tables.items()}
         rows += compare_detectors(posterior, frames, rng=rng)
     return pd.DataFrame(rows)
 
@@ -189,10 +185,8 @@ def _paired_parts(
         ours, theirs = sorted(both.strong_labels)[:3], sorted(both.weak_labels)[:3]
         raise InvalidInput(f"no class is in both files: strong has {ours}, weak has {theirs}, for example")
     assumed = unlisted or ("absent" if both.presence_only else "unknown")
-    notes = list(both.notes)
-    if unlisted is None and both.presence_only:
-        notes.append("in these numbers a class that a segment does not list counts as absent from it")
-    parts["notes"] = tuple(notes)
+    absent = "in these numbers a class that a segment does not list counts as absent from it"
+    parts["notes"] = (*both.notes, *[absent] * (unlisted is None and both.presence_only))
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}
     refused = both.presence_only and unlisted != "absent"

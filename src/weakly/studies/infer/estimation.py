@@ -16,7 +16,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, threads
 from ...base.results import counted
 from ...base.symbols import Seed, check, choice
-from ...io.gather import under_names
+from ...io.gather import scores_of
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.answers import Answers
@@ -173,9 +173,8 @@ def infer(
     settings |= {"criterion_per": criterion_per, "scores": scores is not None, "step": step, "unlisted": unlisted}
     settings |= {"label": label, "draws": draws}
     others = {c: parts for c, parts in at_criterion.items() if interval is None and c in CRITERIA}
-    shorter = kind == PresenceRule.shorter
-    told = best, weights, others, interval
-    return _warned(Inference(at_criterion[best], settings, *told, tuple(notes), shorter, unasked))
+    told = best, weights, others, interval, tuple(notes), kind == PresenceRule.shorter, unasked
+    return _warned(Inference(at_criterion[best], settings, *told))
 
 
 def _warned(result: Inference) -> Inference:
@@ -345,19 +344,17 @@ def _patterns(
         )
     if unlisted == "absent":
         frame = _fill(frame, answers, lengths)
-    unscored = [name for name in names if scores and None not in scores and name not in scores]
-    if unscored:
-        text = f"scores: there are none of {', '.join(unscored[:5])}"
-        if len(unscored) == len(names):
-            raise InvalidInput(f"{text}, only of {', '.join(sorted(scores)[:5])}; name the classes alike")
-        notes.append(f"{text}; these are inferred from the answers alone")
+    scored = names if None in scores or not any(name in scores for name in names) else [*scores]
+    without = ", ".join(name for name in names if name not in scored)
+    if without:
+        notes.append(f"scores: there are none of {without}; these are inferred from the answers alone")
     patterns: dict[str, list[AnswerPattern]] = {}
     only: list[str] = []  # classes without an absent answer
     for name in names:
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
             only.append(name)
-        patterns[name] = groups = _alike(rows, lengths, scores.get(name, scores.get(None)))
+        patterns[name] = groups = _alike(rows, lengths, name, scores if name in scored else {})
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
@@ -368,7 +365,7 @@ def _patterns(
 
 
 def _alike(
-    rows: pd.DataFrame, lengths: Mapping[str, float], frames: Mapping[str, FrameScores] | None
+    rows: pd.DataFrame, lengths: Mapping[str, float], label: str, scores: Mapping[Any, Mapping[str, FrameScores]]
 ) -> list[AnswerPattern]:
     """The answers of one class by recording, those with the same answers together."""
     codes, names = pd.factorize(rows["recording"])
@@ -379,7 +376,7 @@ def _alike(
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
     cuts = ((str(name), slice(a, b)) for name, a, b in zip(names, ends, ends[1:]))
     rows_of = ((name, spans[c], said[c], tuple(people[c]), lengths[name]) for name, c in cuts)
-    return AnswerPattern.grouped(rows_of, frames and under_names(frames, [str(name) for name in names]))
+    return AnswerPattern.grouped(rows_of, scores_of(scores, label, [*map(str, names)]) if scores else None)
 
 
 def _lengths(
@@ -407,8 +404,8 @@ def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -
     """The same with an absent answer wherever a segment was heard and a class is not listed."""
     keys = ["recording", "onset", "offset", "annotator"]
     heard = frame[keys].drop_duplicates()
-    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
-    known = [name for name in silent if math.isfinite(lengths[name])]
+    named = set(frame["recording"])
+    known = [name for name in answers.recordings.index if name not in named and math.isfinite(lengths[name])]
     more = pd.DataFrame({"recording": known, "onset": 0.0, "offset": [lengths[n] for n in known], "annotator": ""})
     heard = pd.concat([heard, more], ignore_index=True) if len(more) else heard
     every = heard.merge(pd.DataFrame({"label": sorted(frame["label"].unique())}), how="cross")

@@ -20,7 +20,7 @@ from ...base.report import Report, Result
 from ...base.results import counted, hours, to_jsonable
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
-from ...io.gather import matched, under_names
+from ...io.gather import matched, scores_of
 from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
 from ...io.soundscape import load_features, log_mel, read_scores
 from ...methods import METHODS
@@ -477,9 +477,7 @@ def with_scores(
     from ...posterior.detector import frames_by_class
 
     by_class = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
-    if label not in by_class and None not in by_class:
-        raise InvalidInput(f"scores: there are none of {label!r}; there are those of {', '.join(map(str, by_class))}")
-    frames = under_names(by_class.get(label, by_class.get(None, {})), list(known))
+    frames = scores_of(by_class, label, list(known))
     heard = {name: frames[name].over_time(known[name].length) for name in known if name in frames}
     return {name: replace(known[name], features=heard.get(name, known[name].features)) for name in known}
 
