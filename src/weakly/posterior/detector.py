@@ -229,7 +229,7 @@ def calibrate(
         before, best = best, min(best, search(strongest), key=lambda one: float(one.fun))
         if best.fun > before.fun - 0.1:
             break
-    if told(strongest) < none:  # scores that tell nothing
+    if told(best.x) < none + _BY_CHANCE:  # scores that tell nothing
         strongest, weakest = best.x, 0.0
     strongest = max(strongest, best.x, key=lambda theta: float(theta[0]))
     temper = weakest / float(strongest[0]) if 0 < weakest < _WHITE * strongest[0] else 1.0
