@@ -182,8 +182,7 @@ def explained(
     renewal: Renewal, executor: Executor | None = None,
 ) -> Calibration:  # fmt: skip
     """The same with what scores that are calibrated already say of the answers: log P(answers | scores)."""
-    steps = [(one.grid.step, one.grid.n) for one in ready]
-    known = [calibration.evidence(each, *step) for each, step in zip(frames, steps)]
+    known = [calibration.evidence(each, one.grid.step, one.grid.n) for each, one in zip(frames, ready)]
     every: tuple[list[Any], ...] = known, [None] * len(frames)
     jobs = [[(*pair, renewal, s) for *pair, s in zip(ready, blanks, evidence)] for evidence in every]
     given, bare = (float(np.sum(list(in_order(_log_ratio, each, executor=executor)))) for each in jobs)
@@ -302,6 +301,8 @@ def compare_detectors(
     expected wrong seconds if every moment gets the likelier label by scores and process, without the answers, in the
     eyes of both. ``better``: whether the interval of what all others are behind it is above zero.
     """
+    from scipy.special import ndtr, stdtrit
+
     process = part.renewal.members[int(part.renewal.weights.argmax())]
     shared = [one for one in part.recordings if all(one.recording in frames for frames in detectors.values())]
     if not shared:
@@ -310,9 +311,10 @@ def compare_detectors(
     blanks = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=one.length) for one in shared]
     bare = np.array([_log_ratio(one, blank, process, None) for one, blank in zip(ready, blanks)])
     clips = np.array([len(one.segments) for one in shared], dtype=np.float64)
+    free = max(len(shared) - 1, 1)  # few recordings vary less than they should: the quantiles of Student's law instead
+    tail = float(ndtr(-math.sqrt(1 + 1 / free) * stdtrit(free, 0.975)))
     drawn = np.random.default_rng(rng).multinomial(len(shared), np.full(len(shared), 1 / len(shared)), _DRAWN)
-    gains: dict[str, Array] = {}
-    rows: dict[str, dict[str, Any]] = {}
+    gains, rows = dict[str, Array](), dict[str, dict[str, Any]]()
     for name, by_recording in detectors.items():
         frames = [by_recording[one.recording] for one in shared]
         fitted = calibrate(ready, blanks, frames, process)
@@ -329,7 +331,7 @@ def compare_detectors(
     order = sorted(gains, key=lambda name: -gains[name].sum())
     for name in order:
         for word, values in (("bits_per_clip", gains[name]), ("behind", gains[order[0]] - gains[name])):
-            low, high = np.quantile((drawn @ values) / (drawn @ clips), [0.025, 0.975])
+            low, high = np.quantile((drawn @ values) / (drawn @ clips), [tail, 1 - tail])
             rows[name] |= {word: values.sum() / clips.sum(), f"{word}_low": float(low), f"{word}_high": float(high)}
         rows[name]["better"] = False
     others = order[1:]

@@ -124,8 +124,7 @@ def training(inference: Inference) -> Training:
         active_seconds=sums["active"],
     )
     table = pd.concat(clips, ignore_index=True)
-    for name, rows in table.groupby("label", sort=False):
-        share = float(rows["present"].mean())
+    for name, share in table.groupby("label", sort=False)["present"].mean().items():
         if share > _MOST_PRESENT:
             text = f"{name}: {percent(share)} of the clips are present: they teach hardly anything; ask shorter ones"
             warnings.warn(text, AssumptionWarning, stacklevel=3)
