@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import typer
 
 from ..base.errors import InvalidInput
-from ..base.results import printable, to_json, write_file
+from ..base.results import Column, printable, to_json, write_file
 from ..base.symbols import numbers as numbers
 from ..base.symbols import pairs
 
@@ -382,8 +382,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from ..base.report import Column
 
     width, every = columns(), Column.of(frame)
     if width is not None and width < 100:  # what all rows share is the first to go
