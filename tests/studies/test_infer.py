@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.integrate import trapezoid
 from typer.testing import CliRunner
 
 import weakly as wk
@@ -24,8 +25,8 @@ from weakly.model.lengths import Lengths
 from weakly.posterior.chain import posterior, prepare
 from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
-from weakly.posterior.fitting import AnswerPattern, Family, Sheets
-from weakly.posterior.rates import Differing
+from weakly.posterior.fitting import AnswerPattern, Family, Sheets, explore, fit
+from weakly.posterior.rates import Differing, differing
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
@@ -639,6 +640,38 @@ def test_rates_by_a_gamma_law():
         assert found.event_rate == pytest.approx(0.1, rel=0.05)
         spread = math.sqrt(found.weights @ (np.array([one.event_rate for one in found.members]) - 0.1) ** 2) / 0.1
         assert spread == pytest.approx(variation, rel=0.2)
+
+
+def test_the_evidence_of_rates_that_differ_is_an_integral():
+    """With a given law: over the mean gap, the variation and, by itself for each recording, the rate."""
+    rng = np.random.default_rng(4)
+    frame = answers(rng, recordings(rng, rate=0.15, length=60.0, n=10), widths=(3.0,), length=60.0, noise=0.02)
+    rows = [
+        (name, each[["onset", "offset"]].to_numpy(), each["present"].to_numpy(), ("",) * len(each), 60.0)
+        for name, each in frame.groupby("recording")
+    ]
+    law, who = Lengths.of(LAW), AnswerModels.of(presence_criterion=0.5).with_noise(0.02, 0.02)
+    patterns = AnswerPattern.grouped(rows)
+    family = Family(0.5, 20, law, 1.5)
+    ready = [p.prepared(family.renewal(np.array([math.log(6.0)])), who) for p in patterns]
+    sheets = Sheets(ready, np.array([len(p.recordings) for p in patterns], dtype=float))
+    mode = fit(sheets, family, family.starts())
+    found = differing(sheets, explore(sheets, mode, nodes=64, rng=rng))
+
+    gaps = np.exp(np.linspace(-1.5, 6.0, 60))
+    rates = 1 / (gaps + law.mean)
+    logs = np.stack([sheets.logs(family.renewal(np.array([math.log(gap)]))) for gap in gaps], axis=1)
+    means, variations = np.linspace(0.0, 5.0, 51), np.log(np.geomspace(0.25, 2.0, 15))
+    total = []
+    for mean in means:
+        for variation in variations:
+            shape, rate = math.exp(-2 * variation), 1 / (math.exp(mean) + law.mean)
+            density = stats.gamma(shape, scale=rate / shape).pdf(rates)
+            chances = -trapezoid(density * np.exp(logs - logs.max(axis=1, keepdims=True)), rates, axis=1)
+            value = sheets.times @ (np.log(chances) + logs.max(axis=1))
+            total.append(value + family.log_prior(np.array([mean])) + stats.norm(math.log(0.6), 0.6).logpdf(variation))
+    width = math.log((means[1] - means[0]) * (variations[1] - variations[0]))
+    assert found.log_evidence == pytest.approx(np.logaddexp.reduce(total) + width, abs=0.4)
 
 
 def bouts(rng, *, n, length):
