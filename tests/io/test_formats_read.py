@@ -699,3 +699,11 @@ def test_infinite_times_are_broken_rows_and_no_warning_of_numpy(tmp_path):
         assert "not a number" in {finding.kind for finding in check(path).findings}
         with pytest.raises(InvalidInput, match="line 2"):
             read(path)
+
+
+def test_a_clip_table_that_nobody_has_filled_in_is_one(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("file,start_time,end_time,annotation\na.wav,0,3,\na.wav,3,6,\n")
+    assert detect(Source(path)).name == "clips"
+    with pytest.warns(AssumptionWarning, match="no clip is answered yet"):
+        assert len(read_answers(path)) == 0

@@ -533,6 +533,9 @@ def test_a_criterion_is_kept_for_a_recording_or_drawn_for_every_answer(tmp_path)
     words = "--event-length 2 --event-rate 0.1 --recording-length 6 --presence-criterion beta:2,3 --guess-rate 0.1"
     run = CliRunner().invoke(app, ["infer", str(path), *words.split(), "--criterion-per", "answer", "--json"])
     assert json.loads(run.stdout)["settings"]["criterion_per"] == "answer"
+    nested = frame.assign(offset=[3.0, 6.0])  # no slips are estimated beside criteria that may differ anyway
+    with pytest.raises(InvalidInput, match="left out, both are estimated"):
+        wk.infer(nested, criterion_per="answer", **how | {"annotator": None, "presence_criterion": 0.5})
 
 
 def test_settings_and_headline_are_words():
