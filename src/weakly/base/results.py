@@ -176,6 +176,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
+def with_ends(rows: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+    """Numbers with their intervals (middle, low, high) as columns: x, x_low, x_high."""
+    return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
+
+
 def law_name(law: Any) -> str:
     """A frozen law of scipy as people write it.
 

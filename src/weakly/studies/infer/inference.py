@@ -297,10 +297,8 @@ class Inference(Result):
         for part in self.parts.values():
             for one in part.recordings:
                 drawn = part.timeline(one).sample(n, rng=generator)
-                drawn.insert(0, "recording", one.recording)
-                drawn.insert(1, "label", part.label)
-                tables.append(drawn)
-        return pd.concat(tables, ignore_index=True)
+                tables.append(drawn.assign(recording=one.recording, label=part.label))
+        return pd.concat(tables, ignore_index=True)[["recording", "label", "sample", "onset", "offset"]]
 
     def training(self) -> Training:
         """The training kit: label noise per class and segment length, and a table of frames."""
@@ -412,11 +410,8 @@ class Inference(Result):
         page.table(estimates.assign(quantity=names))
         page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
-            ax = self.plot(label=label)
-            page.figure(
-                ax.figure,
-                f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event",
-            )
+            what = f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event"
+            page.figure(self.plot(label=label).figure, what)
             if len(self.parts[label].recordings) > 1:
                 what = f"{label}: recordings, those with the most first; the stronger the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)
