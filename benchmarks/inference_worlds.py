@@ -71,11 +71,12 @@ def timelines(rng: np.random.Generator, law: Any, rate: float, *, length: float,
 
 
 def ask(
-    rng: np.random.Generator, recordings: Any, *, length: Any, width: float, criterion: float, noise: float = 0.0
+    rng: np.random.Generator, recordings: Any, *, length: Any, width: float, criterion: Any, noise: float = 0.0
 ) -> pd.DataFrame:
-    """Answers about segments of one width, by the definition of the criterion."""
-    rows = []
-    for r, (events, end) in enumerate(zip(recordings, np.broadcast_to(length, len(recordings)))):
+    """Answers about segments of one width, by the definition of the criterion, which may differ between recordings."""
+    rows, many = [], len(recordings)
+    lengths, criteria = np.broadcast_to(length, many), np.broadcast_to(criterion, many)
+    for r, (events, end, criterion) in enumerate(zip(recordings, lengths, criteria)):
         starts = np.arange(0, end - 1e-9, width)
         ends = np.minimum(starts + width, end)
         shared = np.minimum(events[:, 1], ends[:, None]) - np.maximum(events[:, 0], starts[:, None])
@@ -179,7 +180,7 @@ def bunched_set(kind: str, widths: tuple[float, ...], seed: int, told: str = "gi
     of all) and the annotator, or to find slips, the law, or both."""
     rng = np.random.default_rng([seed, 7])
     made, soft = bunched(kind, rng), kind == "soft"
-    criterion = float(rng.beta(4, 4)) if soft else 0.5
+    criterion = rng.beta(4, 4, len(made)) if soft else 0.5
     parts = [ask(rng, made, length=60.0, width=w, criterion=criterion) for w in widths]
     said = pd.concat([part[part["recording"].str[1:].astype(int) % len(widths) == j] for j, part in enumerate(parts)])
     yes = said["present"] == 1
