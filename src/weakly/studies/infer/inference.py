@@ -250,6 +250,12 @@ class Inference(Result):
                     f"{label}: one segment per recording tells whether it holds an event ({present} of "
                     f"{len(part.recordings)} are present), not how many or for how long: that rests on the assumed gaps"
                 )
+            elif part.families and part.too_long:
+                said.append(
+                    f"{label}: half of the events last {part.renewal.lengths.quantile(0.5):.3g} s or longer, and no "
+                    f"{part.clip_words} segment holds as much of them as the rule asks for: what is present are short "
+                    "or cut events, or guesses, and numbers rest on the law of lengths. Ask longer segments"
+                )
             elif part.bunching_unknown:
                 said.append(f"{label}: {_bunching(part, self._totals[label])}")
             if label in self.unasked:
@@ -434,8 +440,8 @@ def _bunching(part: ClassPosterior, overall: Mapping[str, Any]) -> str:
     """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
     short, (least, most) = part.renewal.lengths.mean, part.bounds
     ask = "Mark"
-    if part.segment_lengths[0] > 3 * short:
-        ask = f"Ask some recordings again in clips of about {2 * short:.2g} to {3 * short:.2g} s, or mark"
+    if part.segment_lengths[0] > 1.5 * short:
+        ask = f"Ask some recordings again in clips of about {short:.2g} to {1.5 * short:.2g} s, or mark"
     return (
         f"how many events a bout holds cannot be told from {part.clip_words} clips. The number "
         f"{_count(overall['n_events'])} ({_span(overall)}) rests on the assumed gap within bouts. {ask} the "
