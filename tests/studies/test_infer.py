@@ -1021,6 +1021,9 @@ def test_audit_compares_detectors(two_detectors, tmp_path):
     [
         ({"recording": "z"}, {}, "no recording with answers has any; answers are of 'a', scores of 'z'"),
         ({"score": np.nan}, {}, "scores, row 1: .* is no frame"),
+        ({"score": "high"}, {}, r"scores, row 1: \(0.0, 1.0, high\) is no frame"),
+        ({"label": "jay"}, {}, "there are none of 'owl', only of jay; name the classes alike"),
+        ({"recording": ["x/a.wav", "y/a.wav"]}, {}, "no recording with answers has any; answers are of 'a'"),
         ({"offset": 0.0}, {}, "scores, row 1: .* is no frame"),
         (None, {"scores": pd.DataFrame({"recording": ["a"]})}, "'onset' is missing"),
         (None, {"answers": None}, "without answers give scores= and like="),
@@ -1033,6 +1036,39 @@ def test_scores_that_are_refused(change, how, message):
         wk.infer(given.pop("answers"), presence_criterion=0.5, **given)
 
 
+def test_scores_are_doubted_in_words():
+    """What a stranger's scores lack is said, and scores that tell nothing change nothing."""
+    rng = np.random.default_rng(4)
+    made = recordings(rng, rate=0.1, length=30.0, n=8)
+    scores, said = detected(rng, made, length=30.0), answers(rng, made, widths=(3.0,), length=30.0)
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.2, "draws": 2, "rng": 0}
+    odds = scores.assign(score=1 / (1 + np.exp(-scores["score"])))
+    plain, good = wk.infer(said, **how), wk.infer(said, scores=scores, **how)
+    assert good.caveats() == []
+    named = scores.assign(recording=["r0" if name == "r0" else f"in/{name}.WAV" for name in scores["recording"]])
+    same = wk.infer(said, scores=named, **how)
+    np.testing.assert_array_equal(same.active["active"], good.active["active"])
+    wide = scores[scores.index % 30 == 0].assign(offset=lambda rows: rows["onset"] + 3)
+    for table, more, words in (
+        (scores[scores["score"] > 1], {}, r"scores cover [\d.]+ % of the time; the rest has no evidence either way"),
+        (wide, {}, r"frames of 3 s are long for events of 1 s, .* Give frames of at most 0.5 s"),
+        (scores.assign(score=rng.normal(size=len(scores))), {}, "the scores explain the answers no better than chance"),
+        (scores.assign(score=-scores["score"]), {}, r"the higher the score, the less likely an event"),
+        (odds, {"calibrate": False}, "all scores are from 0 to 1 but are not taken as probabilities"),
+    ):
+        with pytest.warns(AssumptionWarning, match=words):
+            found = wk.infer(said, scores=table, **how, **more)
+        if "chance" in words:  # a search that goes astray finds events everywhere
+            assert found.summary["event_seconds"].sum() == pytest.approx(plain.summary["event_seconds"].sum(), rel=0.1)
+    with pytest.warns(AssumptionWarning, match="not taken as probabilities"):
+        wk.infer(None, scores=odds, like=good, draws=2, rng=0)
+    with pytest.raises(InvalidInput, match=r"scores must be probabilities as those of like, got .*; logits"):
+        wk.infer(None, scores=scores, like=wk.infer(said, scores=odds, **how), draws=2, rng=0)
+    two = pd.concat([said, said.assign(label="jay")])
+    notes = wk.infer(two, scores=scores.assign(label="owl"), **how).notes
+    assert "scores: there are none of jay; these are inferred from the answers alone" in notes
+
+
 def test_files_of_scores(tmp_path):
     """A table of frames, BirdNET's results and arrays with a hop, by the command and by the reader."""
     onset = np.arange(0.0, 6.0, 0.5)
@@ -1040,6 +1076,12 @@ def test_files_of_scores(tmp_path):
     frame.assign(File="clips/a.wav", **{"Common name": "owl"}).to_csv(tmp_path / "birdnet.csv", index=False)
     table = read_scores(tmp_path / "birdnet.csv")
     assert table.columns.tolist() == ["recording", "onset", "offset", "score", "label"]
+    frame.to_csv(tmp_path / "a.BirdNET.results.csv", index=False)
+    assert set(read_scores(tmp_path / "a.BirdNET.results.csv")["recording"]) == {"a"}
+    raven = {"Begin Time (s)": [3.0, 63.0], "End Time (s)": [6.0, 66.0], "File Offset (s)": [3.0, 3.0]}
+    raven |= {"Begin Path": ["x/a.wav", "x/b.wav"], "Confidence": [0.5, 0.7], "Common Name": "owl"}
+    pd.DataFrame(raven).to_csv(tmp_path / "raven.txt", sep="\t", index=False)
+    assert read_scores(tmp_path / "raven.txt")[["onset", "offset"]].to_numpy().tolist() == [[3, 6], [3, 6]]
     (tmp_path / "arrays").mkdir()
     np.save(tmp_path / "arrays/a.npy", np.linspace(0.1, 0.9, 12))
     pd.testing.assert_frame_equal(

@@ -137,17 +137,15 @@ class Audit(Result):
         """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
         if self.quality is not None and len(self.quality.table):
             kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
-            counts = [name for name in self.quality.table if str(name).startswith("n_")]
-            counts = [name for name in counts if name not in ("n_recordings", "n_queries")]
+            counts = [n for n in self.quality.table if n[:2] == "n_" and n not in ("n_recordings", "n_queries")]
             table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
             if len(self.headline):
                 names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
                 table = table.merge(self.headline[names], on="label", how="left")
             return table
-        if self.agreement is not None:
-            return self.agreement.by_label.copy()
-        if self.annotation_agreement is not None:
-            return self.annotation_agreement.by_label.copy()
+        for each in (self.agreement, self.annotation_agreement):
+            if each is not None:
+                return each.by_label.copy()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -38,9 +38,7 @@ def _detectors(audit: Audit) -> Said:
         wrong = ", ".join(f"{row['detector']} {row['wrong_per_minute']:.2g}" for row in (best, *others))
         text = f"{best['detector']} tells {_bits(best, 'bits_per_clip')} about the answers"
         if others:
-            word = (
-                "explains the answers better than" if best["better"] else "is ahead, but no more than chance allows, of"
-            )
+            word = "explains the answers better than" if best["better"] else "is ahead, no more than chance allows, of"
             text = f"{best['detector']} {word} {others[0]['detector']}, by {_bits(others[0], 'behind')}"
         yield 0.6, "detectors", f"{safe_label(label)}: {text}; expected wrong seconds per minute: {wrong}."
 
@@ -73,9 +71,8 @@ def scored(audit: Audit) -> tuple[Any, Any]:
     if audit.quality is None or audit.quality.table.empty:
         return None, None
     table: Any = audit.quality.table
-    table = table.assign(
-        n_wrong=table["n_phantom"] + table["n_missed"], n_lost=(1 - table["event_recall"]) * table["n_events"]
-    )
+    lost = (1 - table["event_recall"]) * table["n_events"]
+    table = table.assign(n_wrong=table["n_phantom"] + table["n_missed"], n_lost=lost)
     return table, table[table["label"] == "all"].iloc[0]
 
 
@@ -131,11 +128,8 @@ def _lost(audit: Audit) -> Said:
     asked = "" if share > 1 - 1e-9 else f" that were asked about ({percent(share)} of all)"
     text = f"{n:,} events{asked}" if n > 1 else f"event{asked}"
     if total["event_recall"] > 1 - 1e-9:
-        yield (
-            _LOST,
-            "event recall",
-            f"{'All ' if n > 1 else 'The '}{text} {_by_number(n, 'lies', 'lie')} under a present label.",
-        )
+        text = f"{'All ' if n > 1 else 'The '}{text} {_by_number(n, 'lies', 'lie')} under a present label."
+        yield _LOST, "event recall", text
         return
     text = f"{lost:,} of {counted(n, 'event')}{asked} {_by_number(lost, 'is', 'are')} missed "
     text += f"({percent(1 - total['event_recall'])}). No present label covers {_by_number(lost, 'it', 'them')}"

@@ -16,6 +16,7 @@ from ...base.results import Finding, format_value, percent, safe_label, to_jsona
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...posterior.class_posterior import CRITERIA, EXCLUDED, SURE, WORDS, ClassPosterior, RecordingPosterior, estimate
+from ...posterior.detector import score_caveats
 from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
@@ -258,6 +259,7 @@ class Inference(Result):
                 )
             elif part.bunching_unknown:
                 said.append(f"{label}: {_bunching(part, self._totals[label])}")
+            said += [f"{label}: {text}" for text in score_caveats(part)]
             if label in self.unasked:
                 said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
         if self.criterion_weights and self.criterion_ci is None:
@@ -352,10 +354,8 @@ class Inference(Result):
         rows["labelled present"] = (one.painted, plot.PRESENT)
         rows["chance of an event"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
-        edges = one.edges
-        ax.fill_between(
-            edges, np.append(one.active, one.active[-1]) * 0.8 - 0.4, -0.4, step="post", color=plot.COLOURS[0]
-        )
+        height = np.append(one.active, one.active[-1]) * 0.8 - 0.4
+        ax.fill_between(one.edges, height, -0.4, step="post", color=plot.COLOURS[0])
         ax.set_title(f"{part.label} in {one.recording}: {one.n_events:.1f} events, {one.event_seconds:.1f} s expected")
         return ax
 
