@@ -1,5 +1,6 @@
 // Fields of a form from a declaration: label, slider and number side by side, help, and a place for its own error.
-import { el, spoken } from "./dom.js";
+import { el, spoken, toast } from "./dom.js";
+import { named, readNames } from "./names.js";
 import { Place, Problem, example, upload } from "./server.js";
 
 const STEPS = 1000;
@@ -146,6 +147,13 @@ class Field {
       option("columns", "Columns, if they have other names", { type: "text", placeholder: "onset=start, offset=end" }),
       option("on_error", "Skip broken rows", { type: "checkbox" }),
     ];
+    const table = option("names", "Names of the classes, if they are codes: a table of codes and names", { type: "file" });
+    table.input.onchange = async () => {
+      const count = readNames(await table.input.files[0].text(), this.received?.labels ?? []);
+      toast(count ? `${count} classes have names now.` : "No class of the file is in this table.", 4000);
+      spec.onreceived?.(this.received);
+      onchange();
+    };
     /** Has a file read on the server; whatever was shown is about another file from now on. */
     const send = async (name, request) => {
       this.sending = true;
@@ -186,14 +194,14 @@ class Field {
     this.input.addEventListener("change", () => this.take(this.input.files[0]));
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
-    const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
+    const more = el("details", {}, el("summary", { text: "How to read it" }), ...[...options, table].map((each) => each.node));
     return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, offer, forget, more);
   }
 
   /** The options of a select; a choice that came with a link is kept until they hold it. */
   options(options) {
     const before = this.wanted || this.input.value;
-    this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
+    this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text: named(text) })));
     this.set(before);
   }
 
