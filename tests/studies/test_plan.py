@@ -580,7 +580,7 @@ class TestNotKnown:
         frame = pd.DataFrame({"onset": rng.uniform(0, 50, 80), "label": "x", "recording": np.arange(80) % 20})
         frame = frame.assign(offset=frame["onset"] + rng.lognormal(0, 0.4, 80)).astype({"recording": str})
         made = asking(wk.Events.from_frame(frame), presence_criterion=0.5, methods="fixed")
-        assert made.details.startswith("It is not known how long the 20 recordings are: each is taken to end with its last")
+        assert made.details.startswith("It is not known how long the 20 recordings are: each is taken to end")
         assert "New recordings will have" in made.details  # most events do not end their recording
         told = wk.Events.from_frame(frame, recording_length={str(k): 60.0 for k in range(19)})
         some = asking(told, presence_criterion=0.5, methods="fixed")

@@ -200,7 +200,8 @@ def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:
             note(f"weakly: read: {line}")
         sums = rows.account
         if rows.reading and sums["rows"] != sums["events"]:
-            kinds = ", ".join(f"{sums[kind]:,} {kind}" for kind in ("events", "empty", "skipped", "merged") if sums[kind])
+            known = ("events", "empty", "skipped", "merged")
+            kinds = ", ".join(f"{sums[kind]:,} {kind}" for kind in known if sums[kind])
             kinds += f" ({sums['absent']:,} of them say absent)" if sums.get("absent") else ""
             note(f"weakly: read: {sums['rows']:,} rows = {kinds}")
     return rows

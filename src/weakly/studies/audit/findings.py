@@ -65,7 +65,8 @@ def _worst(table: Any, above: str, below: str) -> str:
     if len(rows) < 2:
         return "."
     worst = rows.loc[(rows[above] / rows[below]).idxmax()]
-    return f"; most in {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
+    where = "in" if round(rows[above].sum()) == 1 else "most in"
+    return f"; {where} {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
 
 
 def scored(audit: Audit) -> tuple[Any, Any]:
@@ -231,7 +232,8 @@ def _criterion(audit: Audit) -> Said:
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
-        which = ("all" if n == len(classes) else f"{n} of") + f" {len(classes)} classes" if n > 1 else safe_label(silent["label"].iloc[0])
+        some = f"{'any' if n == len(classes) else f'{n}'} of {len(classes)} classes"
+        which = some if n > 1 else safe_label(silent["label"].iloc[0])
         text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
         if "presences only" in reason:
             text += " If unlisted classes were looked for, unlisted='absent' (--unlisted absent) takes them as answers."

@@ -233,11 +233,11 @@ class Evaluation(ScoreRows):
 
     def page(self) -> Report:
         page, tables = Report("What weak labels make of these annotations").sentences(self.sentences()), self.tables()
-        if self.findings:
-            page.heading("Caveats").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         which = f"{len(self.tallies):,} classes together" if self.several else "the class asked for"
         for name, figure in self.figures().items():
             page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
+        if self.findings:
+            page.heading("Caveats").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         if "best" in tables:
             page.heading(f"Best segment length of each class, by {plain_name(self.objective)}")
             page.table(brief(tables["best"]))
@@ -340,7 +340,8 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
             sentences.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
-            fewest = f"most of its events ({percent(least['event_recall'])} of {safe_label(least['label'])}, the fewest)"
+            name, share = safe_label(least["label"]), percent(least["event_recall"])
+            fewest = f"most of its events (the fewest in {name}: {share})"
             sentences.append(
                 f"{where} every class keeps {fewest if least['event_recall'] < 1 - 1e-9 else 'all of its events'}; "
                 f"accuracy near events is lowest for {safe_label(worst['label'])} "

@@ -166,15 +166,16 @@ def details(
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
-    best = "the best plain segments are" if any(row.design.is_plain for row in plan.pool) else "the best way is"
+    plain = any(row.design.is_plain for row in plan.pool)
     for each in plan.by_criterion:
         vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
         wrong = f"{seconds(each['wrong_time'])} wrong{vain}"
-        said.append(f"If annotators go by {each['rule']}, {best}: {each['name']}, {wrong}.")
+        best = f"plain segments are {each['name'].replace(' segments', ' long')}" if plain else f"way is {each['name']}"
+        said.append(f"If annotators go by {each['rule']}, the best {best}, {wrong}.")
     if plan.by_criterion:
         said.append(
-            "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
-            "weakly label --measure."
+            "To measure the criterion, have five minutes of annotated recordings labelled and run weakly audit, or "
+            "run weakly label --measure."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
