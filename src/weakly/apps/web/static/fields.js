@@ -130,13 +130,15 @@ class Field {
       const kind = fields.kind === "events" ? "answers" : "events";
       const fits = await upload(file, { ...fields, kind }).then(() => true, () => false);
       if (!fits || !this.broken) return;
-      const tab = kind === "answers" ? "Audit" : "Evaluate";
       this.broken = kind === "answers" ? `${file.name} says of clips what is in them, not when events begin and end.` : `${file.name} says when events begin and end, not what was said of clips.`;
       this.error(this.broken);
-      offer.textContent = `Open it in the tab ${tab}`;
+      propose(kind, file);
+      onchange();
+    };
+    const propose = (kind, file, why = "") => {
+      offer.textContent = `${why}Open it in the tab ${kind === "answers" ? "Audit" : "Evaluate"}`;
       offer.onclick = () => { this.input.value = ""; arrived(null, ""); document.dispatchEvent(new CustomEvent("open-elsewhere", { detail: { kind, file } })); };
       offer.hidden = false;
-      onchange();
     };
     const option = (name, text, attributes) => {
       const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
@@ -174,7 +176,10 @@ class Field {
       if (!file) return Promise.resolve();
       this.resend = () => {
         const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
-        return send(file.name, (signal) => upload(file, fields, { signal })).then(() => (this.broken ? elsewhere(file, fields) : null));
+        return send(file.name, (signal) => upload(file, fields, { signal })).then(() => {
+          if (this.broken) return elsewhere(file, fields);
+          if (fields.kind === "events" && this.received?.reading.includes("all of the clip")) propose("answers", file, "These labels are about whole clips, not events. ");
+        });
       };
       return this.resend();
     };
