@@ -159,7 +159,11 @@ async function drawFrontier(node, result) {
   const paper = result.rows.find(isPaper);
   if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "bottom center", labels: [paper.name], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
   const ends = [Math.min, Math.max].map((end) => end(...traces.flatMap((trace) => trace.x)));
-  if (nothing && word === "wrong_time") traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], texts: ["label nothing", ""], where: "bottom right", colour: 6, dash: "dot", legend: false, quiet: true });
+  if (nothing && word === "wrong_time") {
+    traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], colour: 6, dash: "dot", legend: false, quiet: true });
+    // Its name stands clear below the line, at the end where few dots are.
+    traces.push({ name: "label nothing", x: [ends[0]], y: [nothing.wrong_time - 0.05 * top], texts: ["label nothing"], where: "middle right", points: true, size: 0.1, colour: 6, legend: false, quiet: true });
+  }
   const unit = result.settings.cost.currency;
   await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time (s)", range: [-0.03 * top, 1.08 * top] } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
 }
