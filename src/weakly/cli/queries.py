@@ -269,4 +269,4 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     if found.follows_answers:
         say("the method follows the answers: this is its next round, not its last")
     if found.skipped:
-        say(f"{len(found.skipped)} recordings were skipped")
+        say(f"skipped: {counted(len(found.skipped), 'recording')}")
