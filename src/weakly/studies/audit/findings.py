@@ -236,7 +236,7 @@ def _criterion(audit: Audit) -> Said:
         which = some if n > 1 else safe_label(silent["label"].iloc[0])
         text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
         if "presences only" in reason:
-            text += " If unlisted classes were looked for, unlisted='absent' (--unlisted absent) takes them as answers."
+            text += " If unlisted classes were looked for, say so (--unlisted absent), and they count as answers."
         yield 0.25, "criterion", text
 
 
