@@ -154,7 +154,7 @@ def test_weak_labels_without_lengths_need_one():
 @quiet
 def test_notes_tell_what_was_understood():
     for file, words in (
-        ("dcase_2017.csv", "1 rows '0 0' say that a label was looked for and not found"),
+        ("dcase_2017.csv", "1 row '0 0': a label was looked for and not found"),
         ("sequence.selections.txt", "File Offset is used"),
         ("wide.csv", "2 recordings lost their names to a spreadsheet"),
         ("boundaries.csv", "repeated at the same time"),

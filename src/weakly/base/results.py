@@ -226,6 +226,8 @@ _HEADS = {
     "painted_seconds": "seconds labelled present",
     "onset": "onset (s)",
     "offset": "offset (s)",
+    "n_phantom": "present, no event",
+    "n_missed": "absent on an event",
 }
 _GIVEN = ("segment_length", "presence_criterion", "hop")  # no digit of what somebody asked for is left out
 

@@ -185,7 +185,7 @@ class Inference(Result):
         for row in self._totals.values():
             per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
-            painted = f". {clips} clips say {per * row['painted_seconds']:.3g} s" if clips else ""
+            painted = f". The {clips} clips add up to {per * row['painted_seconds']:.3g} s" if clips else ""
             many = _count(per * row["n_events"])
             said.append(
                 f"{row['label']}: events take {per * row['event_seconds']:.3g} s per minute ({low:.3g} to {high:.3g}), "
@@ -236,8 +236,8 @@ class Inference(Result):
             text, told = self._mean_length(label)
             if not part.law_given and not told:
                 said.append(
-                    f"{text}, and these answers hardly tell it: with one segment length, event seconds depend on the "
-                    "lengths that are assumed. Give event_length, or ask some segments of another length"
+                    f"{text}, and these answers say little about it: with one segment length, event seconds depend on "
+                    "the lengths that are assumed. Give event_length, or ask some segments of another length"
                 )
             if part.families and not part.told:
                 always = part.recordings[0].present[0] == 1
