@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidInput
-from .symbols import SYMBOLS, check, choice, headed
+from .symbols import HEADS, SYMBOLS, check, choice, headed
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -221,14 +221,6 @@ def _joined(name: str, names: list[str]) -> bool:
 
 
 _CLASSES = {"all": "all classes", "mean": "mean of classes"}
-_HEADS = {
-    "wrong_time": "wrong time (s)",
-    "painted_seconds": "seconds labelled present",
-    "onset": "onset (s)",
-    "offset": "offset (s)",
-    "n_phantom": "present, no event",
-    "n_missed": "absent on an event",
-}
 _GIVEN = ("segment_length", "presence_criterion", "hop")  # no digit of what somebody asked for is left out
 
 
@@ -257,7 +249,7 @@ class Column:
         if self.places is not None and widths and min(widths) < math.inf:  # two digits of the narrowest interval
             self.places = min(self.places, max(0, 1 - math.floor(math.log10(min(widths)))))
         self.is_words = bool(values) and not numbers and any(isinstance(each, str) for each in values)
-        self.head = head or _HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
+        self.head = head or HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
         self.cells = [self._cell(row) for row in rows]
 
     @classmethod
