@@ -1,7 +1,7 @@
 """`weakly infer` on worlds whose truth is known: simulated ones, and wrong assumptions.
 
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
-    python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first seed] [worlds ...]
+    python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first] [world:clips ...]
     python -m benchmarks.inference_worlds detector [recordings]
     python -m benchmarks.inference_worlds windows [recordings]
     python -m benchmarks.inference_worlds scores [repeats]
@@ -10,12 +10,12 @@
 
 ``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
 the rate back; do 95 % intervals hold the truth, are frames calibrated? ``bouts``: the same where events bunch, in clips
-of 3 s, 10 s and both, told the law and the noise, or left to find slips, the law, or both. ``detector``: seconds wrong,
-true and stated, with the scores of a detector whose errors are white or go on. ``windows``: the same of a
-detector that scores windows of .1 to 3 s by their highest half second, and of what is above 2 as a second annotator's
-answers. ``scores``: CPU seconds of an hour with
-and without them. ``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of lengths,
-criterion or noise does.
+of 3 s, 10 s and both (or in cells such as hawkes:3+10), told the law and the noise, or left to find slips, the law, or
+both; does the check see that gaps of one kind would not do? ``detector``: seconds wrong, true and stated, with the
+scores of a detector whose errors are white or go on. ``windows``: the same of a detector that scores windows of .1 to
+3 s by their highest half second, and of what is above 2 as a second annotator's answers. ``scores``: CPU seconds of an
+hour with and without them. ``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of
+lengths, criterion or noise does.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import resource
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from scipy import stats
 
 import weakly as wk
 from weakly.model.intervals import merge
+from weakly.posterior.class_answers import check
 
 LAWS = {
     "lognormal, mean 1 s": stats.lognorm(0.6, scale=math.exp(-0.18)),
@@ -68,11 +70,12 @@ def timelines(rng: np.random.Generator, law: Any, rate: float, *, length: float,
 
 
 def ask(
-    rng: np.random.Generator, recordings: Any, *, length: Any, width: float, criterion: float, noise: float = 0.0
+    rng: np.random.Generator, recordings: Any, *, length: Any, width: float, criterion: Any, noise: float = 0.0
 ) -> pd.DataFrame:
-    """Answers about segments of one width, by the definition of the criterion."""
-    rows = []
-    for r, (events, end) in enumerate(zip(recordings, np.broadcast_to(length, len(recordings)))):
+    """Answers about segments of one width, by the definition of the criterion, which may differ between recordings."""
+    rows, many = [], len(recordings)
+    lengths, criteria = np.broadcast_to(length, many), np.broadcast_to(criterion, many)
+    for r, (events, end, criterion) in enumerate(zip(recordings, lengths, criteria)):
         starts = np.arange(0, end - 1e-9, width)
         ends = np.minimum(starts + width, end)
         shared = np.minimum(events[:, 1], ends[:, None]) - np.maximum(events[:, 0], starts[:, None])
@@ -176,7 +179,7 @@ def bunched_set(kind: str, widths: tuple[float, ...], seed: int, told: str = "gi
     of all) and the annotator, or to find slips, the law, or both."""
     rng = np.random.default_rng([seed, 7])
     made, soft = bunched(kind, rng), kind == "soft"
-    criterion = float(rng.beta(4, 4)) if soft else 0.5
+    criterion = rng.beta(4, 4, len(made)) if soft else 0.5
     parts = [ask(rng, made, length=60.0, width=w, criterion=criterion) for w in widths]
     said = pd.concat([part[part["recording"].str[1:].astype(int) % len(widths) == j] for j, part in enumerate(parts)])
     yes = said["present"] == 1
@@ -210,18 +213,22 @@ def bunched_row(kind: str, widths: tuple[float, ...], seed: int, told: str = "gi
     rate = found.estimates.set_index("quantity").loc["event_rate"]
     rows |= {"bias": row["n_events"] / true["n_events"] - 1, "identified": part.identified,
              "rate identified": rate["identified"], "log B": part.bayes_factor}  # fmt: skip
-    rows |= {f"alarm, {name}": p < 0.05 for name, p in part.check.items()}
+    one, order = part.families[0], {each.recording: k for k, each in enumerate(part.recordings)}
+    plain = check(part.recordings, part.annotator, [one.family.renewal(x) for x in one.strata(5)[0]], order,
+                  np.random.default_rng(1))  # fmt: skip
+    for name, p_values in (("alarm", part.check), ("alarm of one kind", plain)):
+        rows |= {f"{name}, {word}": p < 0.05 for word, p in p_values.items()}
     return rows | {"CPU seconds": time.process_time() - begun}
 
 
-def bouts(save: str, datasets: int, told: str = "given", first: int = 0, kinds: Any = (), clips: Any = ()) -> Any:
+def bouts(save: str, datasets: int, told: str = "given", first: int = 0, cells: Sequence[str] = ()) -> Any:
     """Means per world and clips; every data set is a row of ``save`` as soon as it is done."""
     rows = []
     for seed in range(first, first + datasets):
-        for kind in kinds or BUNCHED:
-            for widths in clips or ((3.0,), (10.0,), (3.0, 10.0)):
-                rows.append(bunched_row(kind, widths, seed, told))
-                pd.DataFrame(rows).to_csv(save, index=False)
+        for cell in cells or [f"{kind}:{clips}" for kind in BUNCHED for clips in ("3", "10", "3+10")]:
+            kind, clips = cell.split(":")
+            rows.append(bunched_row(kind, tuple(map(float, clips.split("+"))), seed, told))
+            pd.DataFrame(rows).to_csv(save, index=False)
     return pd.DataFrame(rows).drop(columns="seed").groupby(["world", "clips", "told"], sort=False).mean()
 
 
@@ -403,7 +410,7 @@ def main(job: str, *rest: str) -> None:
         print(damage(*(int(x) for x in rest[:1]), seed=int(rest[1]) if len(rest) > 1 else 0).to_string())
     elif job == "bouts":
         numbers = [kind(x) for kind, x in zip((int, str, int), rest[1:4])]
-        print(bouts(rest[0], *(numbers or [20]), kinds=rest[4:]).round(3).T.to_string())
+        print(bouts(rest[0], *(numbers or [20]), cells=rest[4:]).round(3).T.to_string())
     elif job in ("detector", "windows", "scores", "hours"):
         for row in globals()[job](*(float(x) if job == "hours" else int(x) for x in rest[:2])):
             print({k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()}, flush=True)

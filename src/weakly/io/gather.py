@@ -215,7 +215,7 @@ class FileRows:
         told = [pair for rows in self.files for pair in rows.lengths.items()]
         clash = {name for name, length in told if abs(stated.setdefault(name, length) - length) > 1e-6 * length}
         if clash:
-            words = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
+            words = f"files disagree on the length of {counted(len(clash), 'recording')} (first {quoted(min(clash))})"
             self.notes.append(f"{words}; it is taken as unknown")
         known = {name: length for name, length in stated.items() if name not in clash}
         if self.sample is not None and isinstance(self.sample.lengths, Mapping):

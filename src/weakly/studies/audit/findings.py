@@ -63,7 +63,8 @@ def _worst(table: Any, above: str, below: str) -> str:
     if len(rows) < 2:
         return "."
     worst = rows.loc[(rows[above] / rows[below]).idxmax()]
-    return f"; most in {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
+    where = "in" if round(rows[above].sum()) == 1 else "most in"
+    return f"; {where} {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
 
 
 def scored(audit: Audit) -> tuple[Any, Any]:
@@ -112,7 +113,7 @@ def _wrong(audit: Audit) -> Said:
         text += f"strong annotations do not name, and {_by_number(orphans, 'is', 'are')} left out. If those were "
         text += "examined and found empty, "
         text += f"{percent(most)} of the present labels have no event under them, instead of {percent(now)}. "
-        yield _WRONG - 0.01, "examined", text + "The option examined (--examined) says which were."
+        yield _WRONG - 0.01, "examined", text + "A list of the examined recordings (--examined) settles it."
     if present and np.isfinite(total["precision"]):
         text = f"Of the time labelled present, {percent(total['precision'])} is event time. In the segments that meet "
         text += f"an event, {percent(total['overlap_accuracy'])} of the time has the right label."
@@ -225,10 +226,11 @@ def _criterion(audit: Audit) -> Said:
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
-        which = f"{n} of {len(classes)} classes" if n > 1 else safe_label(silent["label"].iloc[0])
+        some = f"{'any' if n == len(classes) else f'{n}'} of {len(classes)} classes"
+        which = some if n > 1 else safe_label(silent["label"].iloc[0])
         text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
         if "presences only" in reason:
-            text += " If unlisted classes were looked for, unlisted='absent' (--unlisted absent) takes them as answers."
+            text += " If unlisted classes were looked for, say so (--unlisted absent), and they count as answers."
         yield 0.25, "criterion", text
 
 
