@@ -188,16 +188,6 @@ class _StretchBelief:
     asked: AnswerHistory
     answers_left: float
 
-    @property
-    def n_events(self) -> float:
-        """How many events a particle has there."""
-        return len(self.drawn[0]) / len(self.known.count)
-
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return float(self.edges[-1] - self.edges[0])
-
 
 class BeliefSummary:
     """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
@@ -235,11 +225,11 @@ class BeliefSummary:
         if not parts:
             return None
         labels = len(dict.fromkeys(item.label for item in session.items.values()))
-        asked = sum(one.seconds for one in parts)
+        asked = sum(float(one.edges[-1] - one.edges[0]) for one in parts)
         recordings = self._following.recordings
         rest = max(0.0, labels * sum(one.length for one in recordings.values()) - asked)
         busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
-        many = sum(one.n_events for one in parts) * (1 + rest / asked)
+        many = sum(len(one.drawn[0]) / len(one.known.count) for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
         each = sum(one.found for one in parts) * np.array([[1.0], [1 + rest / asked]])  # by particle
         ends = np.quantile(np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0), (0.025, 0.975)).tolist()
@@ -247,12 +237,11 @@ class BeliefSummary:
         left = sum(one.answers_left for one in parts)
         left += (sum(len(one.asked) for one in parts) + left) * rest / asked
         answers, price = sum(len(one.asked) for one in parts), Cost()
-        heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
             "event_recall": found, "event_recall_low": min(found, ends[0]), "event_recall_high": max(found, ends[1]),
             "answers_left": left, "shortest": self._method.shortest,
-            "work_left": left * (heard / answers + price.seconds_per_answer),
+            "work_left": left * (sum(one.asked.listened for one in parts) / answers + price.seconds_per_answer),
             "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
         }  # fmt: skip
 
