@@ -560,7 +560,7 @@ def test_scores_at_the_door(tmp_path):
     late = table[table["onset"] > 15].assign(label="owl")  # a table may list detections only
     one = wk.queries({"a": 30.0}, method="information", scores=late, label="owl").recordings["a"].features
     assert np.allclose(one.values[one.times < 15], late["score"].min())
-    for wrong, said in (({"scores": late}, "none of 'event'; there are those of owl"),
+    for wrong, said in (({"scores": late}, "none of 'event', only of owl"),
                         ({"scores": table.drop(columns="score")}, "'score' is missing"),
                         ({"scores": table.assign(recording="x")}, "scores of 'x'"),
                         ({"scores": table, "features": tmp_path}, "not both"),

@@ -6,7 +6,7 @@ process of events (:class:`~.renewal.Renewal`: law of lengths, rate, step) and a
 ``renewal.TimelinePosterior``
     what every posterior of a timeline offers: ``active`` per step between ``edges``, ``n_events``, ``event_seconds``,
     ``wrong_time``, ``sample``, ``events``, and ``information`` of further segments.
-``chain.posterior(segments, present, renewal=, recording_length=, annotator=, annotators=None)``
+``chain.prepare(segments, present, renewal=, recording_length=, annotator=, annotators=None).posterior(renewal)``
     the exact one: one recording, its process and annotators known. A minute of recording at a step of .1 to .25 s takes
     a millisecond or two.
 ``particles.particle_posterior(segments, present, recording_length=, expected=)``

@@ -227,14 +227,13 @@ class Prepared:
         logs = np.array([prior + run.log_likelihood for prior, run in zip(log_prior, runs)])
         top = float(logs.max())
         log_likelihood = self._level + top + math.log(float(np.exp(logs - top).sum()))
-        return Posterior(
-            process, self.recording_length, self.people, combinations, weights, self.grid, runs, log_likelihood
-        )
+        mixture = combinations, weights, self.grid, runs, log_likelihood
+        return Posterior(process, self.recording_length, self.people, *mixture)
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior(TimelinePosterior):
-    """What the answers of one recording say about its timeline; made by :func:`posterior`."""
+    """What the answers of one recording say about its timeline; made by :meth:`Prepared.posterior`."""
 
     renewal: Uncertain
     recording_length: float
@@ -284,7 +283,7 @@ class Posterior(TimelinePosterior):
         --------
         >>> from weakly.model.lengths import Lengths
         >>> world = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.1)
-        >>> heard = posterior([(0, 3)], [1], renewal=world, recording_length=6, annotator=Annotator())
+        >>> heard = prepare([(0, 3)], [1], renewal=world, recording_length=6).posterior(world)
         >>> heard.satisfied([(0, 3), (0, 1.5), (3, 6)]).round(3).tolist()
         [1.0, 0.584, 0.16]
         """
@@ -298,11 +297,6 @@ class Posterior(TimelinePosterior):
             none = kernels.unsatisfied(run.chain, run.runs, *run.ahead, *run.back, run.log_likelihood, further)
             chances.append(1 - none[row].reshape(len(rules), -1).mean(axis=0))
         return np.asarray(np.clip(self._mean(chances), 0.0, 1.0))
-
-    def present(self, segments: Any, *, who: int = 0) -> Array:
-        """P(the answer will be present), for many further segments."""
-        _, low, high = self.people[who]
-        return low + (high - low) * self.satisfied(segments, who=who)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Array, Array]:
         """Sample number, onset and offset of every event of n sampled timelines."""
@@ -389,7 +383,27 @@ def prepare(
     annotators: Sequence[str] | None = None,
     evidence: Array | None = None,
 ) -> Prepared:
-    """The answers of one recording, ready for any rate and law of lengths on the same steps."""
+    """The answers of one recording, ready for any rate and law of lengths on the same steps.
+
+    Parameters
+    ----------
+    segments : (start, end) of each query in seconds; they may overlap, nest and repeat.
+    present : 1, 0 or NaN (unsure: tells nothing) for each.
+    renewal : the events: law of lengths, rate, step; or several processes of which a recording follows one.
+    recording_length : seconds.
+    annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
+        throughout a recording, or draws one for every answer (:attr:`.AnswerModels.per_answer`).
+    annotators : the name of each answer's annotator, where there are several.
+    evidence : per step, a detector's log p(what it saw | event) - log p(the same | none).
+
+    Examples
+    --------
+    >>> from weakly.model.lengths import Lengths
+    >>> world = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.1)
+    >>> heard = prepare([(0, 3), (3, 6)], [1, 0], renewal=world, recording_length=6).posterior(world)
+    >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
+    (1.048, 0.912)
+    """
     length = float(check("recording_length", recording_length))
     spans = _inside(segments, length)
     said = np.asarray(present, dtype=np.float64).ravel()
@@ -429,32 +443,3 @@ def prepare(
         ask, _ = _questions(spread, which[order], distinct, met[order], unmet[order], grid=grid)
         runs.append(_runs(grid, ask))
     return Prepared(length, grid, everybody, tuple(combinations), tuple(runs), evidence)
-
-
-def posterior(
-    segments: Any, present: Any, *, renewal: Renewal | Uncertain, recording_length: float, annotator: Any = None,
-    annotators: Sequence[str] | None = None, evidence: Array | None = None,
-) -> Posterior:  # fmt: skip
-    """The posterior of one recording's timeline, given queries and their answers.
-
-    Parameters
-    ----------
-    segments : (start, end) of each query in seconds; they may overlap, nest and repeat.
-    present : 1, 0 or NaN (unsure: tells nothing) for each.
-    renewal : the events: law of lengths, rate, step; or several processes of which a recording follows one.
-    recording_length : seconds.
-    annotator : who answered, or a dictionary of them by name. With a law of criteria, each person keeps one criterion
-        throughout a recording, or draws one for every answer (:attr:`.AnswerModels.per_answer`).
-    annotators : the name of each answer's annotator, where there are several.
-    evidence : per step, a detector's log p(what it saw | event) - log p(the same | none).
-
-    Examples
-    --------
-    >>> from weakly.model.lengths import Lengths
-    >>> world = Renewal(Lengths.fixed(1.0), event_rate=0.05, step=0.1)
-    >>> heard = posterior([(0, 3), (3, 6)], [1, 0], renewal=world, recording_length=6, annotator=Annotator())
-    >>> round(heard.n_events, 3), round(heard.event_seconds, 3)
-    (1.048, 0.912)
-    """
-    how: Any = {"recording_length": recording_length, "annotator": annotator, "annotators": annotators}
-    return prepare(segments, present, renewal=renewal, evidence=evidence, **how).posterior(renewal)

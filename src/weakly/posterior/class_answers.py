@@ -45,6 +45,7 @@ from .class_posterior import (
     WORDS,
     ClassPosterior,
     RecordingPosterior,
+    bayes_factor,
     envelope,
     kept_of,
     shares_of,
@@ -193,8 +194,8 @@ class ClassAnswers:
         families = () if given is not None else self._explored(sheets, modes, rng, integrated)
         best = max(families, key=lambda one: one.score, default=None)
         likeliest = given or best.renewal  # type: ignore[union-attr]
-        log_likelihood = max((each.log_likelihood for each in families), default=0.0)
-        log_likelihood = log_likelihood if given is None else sheets.log_likelihood(given)
+        tops = [each.score - each.family.log_prior(each.theta) for each in families]  # without the prior
+        log_likelihood = max(tops) if given is None else sheets.log_likelihood(given)
         calibration = self.calibration
         if self.process is None and any(p.frames is not None for p in self._fitted):
             calibration = self._calibrated(sheets.ready, likeliest, who)
@@ -210,8 +211,7 @@ class ClassAnswers:
                 moved.append(again.theta - best.theta)
             upto = np.cumsum(np.exp(np.array(logs) - max(logs)))
         process = self.process or Uncertain.of(likeliest)
-        nodes = [[(node, 0, float(weight)) for node, weight in zip(process.members, process.weights)]]
-        nodes = [] if families else nodes
+        nodes = [] if families else [[(node, 0, float(w)) for node, w in zip(process.members, process.weights)]]
         for each in families:
             thetas, parts = each.strata(strata_of(draws))
             # the node of each share of a family meets one of the slips, in no order
@@ -246,8 +246,10 @@ class ClassAnswers:
         if not integrated:
             return (self._likeliest(modes),)
         found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
-        for many in self._stages[1:]:  # their likely processes are near those of one stage
-            family = self._family(sheets.ready[0].grid.step, many)
+        shapes = [self._family(sheets.ready[0].grid.step, many) for many in self._stages[1:]]
+        if found[1:] and (self.bouts or (bayes_factor(found) or 0.0) > 0):
+            shapes.append(replace(found[1].family, at_once=fitting.AT_ONCE))
+        for family in shapes:  # their likely processes are near those of one stage
             one = replace(found[1], family=family, score=-math.inf)
             found.append(fitting.explore(sheets, one, nodes=_NODES[1], near=found[1], rng=rng))
         if self.bouts:

@@ -5,11 +5,11 @@ Made by :meth:`.class_answers.ClassAnswers.posterior`.
 **What is reported** is an envelope. Gaps of one kind (events that come independently) and of two kinds (bouts) are
 always both tried, each as likely beforehand. An interval reaches from the least lower to the greatest upper end of the
 95 % intervals under 1, 3 and 8 stages of short gaps, and under gaps of one kind unless the evidence excludes it: a
-logarithm of the Bayes factor above EXCLUDED; so with rates that differ between recordings, which are tried too
-(:mod:`.rates`). Where gaps of one kind are likelier and the number of stages hardly matters, these are one, averaged.
-The value is the median of the averaged posterior. What it says of the
-number of events is *identified* if its medians, over the stages and with short gaps expected half or twice as long,
-differ by no more than STABLE times, and the ends of the interval by no more than twice.
+logarithm of the Bayes factor above EXCLUDED; so where half of the short gaps have no length, which is tried where bouts
+are the likelier, and with rates that differ between recordings (:mod:`.rates`). Where gaps of one kind are likelier and
+the number of stages hardly matters, these are one, averaged. The value is the median of the averaged posterior. What it
+says of the number of events is *identified* if its medians, over the shapes of short gaps and with these expected half
+or twice as long, differ by no more than STABLE times, and the ends of the interval by no more than twice.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class ClassPosterior:
     def identified(self) -> bool:
         """Whether the answers tell the number of events."""
         low, high = self.overall["n_events_ci"]
-        if self.families and (self.one_each or not self.told):
+        if self.families and (self.one_each or not self.told or self.too_long):
             return False
         return bool(self.stability <= STABLE and high <= 2 * low)
 
@@ -160,8 +160,32 @@ class ClassPosterior:
         satisfies few segments that do not overlap, and events of the mean length may fill all present ones and, with
         what the rule does not notice, the ends of the others. A mean length that was estimated is taken at the end of
         its interval: the longest for the least, the shortest for the most."""
-        shortest, longest = self.mean_lengths
-        return self._bounds(longest)[0], self._bounds(shortest)[1]
+        short, long = ends = self.mean_lengths
+        least, most, needs = 0.0, 0.0, {}
+        for one in self.recordings:
+            end = -1.0
+            for (a, b), said in zip(one.segments, one.present):  # in the order of their beginnings
+                if a < end - 1e-9:
+                    continue
+                end, width = b, b - a
+                if width not in needs:
+                    needs[width] = np.clip(np.min(self._needed(ends, width), axis=0), 0.0, ends).tolist()
+                if said == 1:
+                    least += 1 / max(1, math.floor(long / max(needs[width][1], 1e-9) + 1e-9))
+                most += width / short if said == 1 else 2 * needs[width][0] / short
+        return least, max(most, least)
+
+    def _needed(self, lengths: Any, widths: Any) -> list[Array]:
+        """The overlap that each rule of somebody asks for; infinite where no such event satisfies such a segment."""
+        somebody = next(iter(self.annotator.values())) if isinstance(self.annotator, Mapping) else self.annotator
+        rules = [part.rule for part in AnswerModels.of(annotator=somebody).parts(1)]
+        return [rule.required_overlap(event_length=lengths, segment_length=widths) for rule in rules]
+
+    @property
+    def too_long(self) -> bool:
+        """Whether half of the events, or more, are too long for the rule in every segment."""
+        needed = self._needed(self.renewal.lengths.quantile(0.5), self.segment_lengths)
+        return self.calibration is None and bool(np.isinf(needed).all())
 
     @cached_property
     def mean_lengths(self) -> tuple[float, float]:
@@ -171,27 +195,6 @@ class ClassPosterior:
         kept = [each for each, is_kept in zip(self.families, self.kept) if is_kept]
         low, _, high = np.transpose([each.quantiles(lambda process: process.lengths.mean) for each in kept])
         return float(low.min()), float(high.max())
-
-    def _bounds(self, length: float) -> tuple[float, float]:
-        """The least and the most events of this length."""
-        least, most = 0.0, 0.0
-        somebody = next(iter(self.annotator.values())) if isinstance(self.annotator, Mapping) else self.annotator
-        rules, needs = [part.rule for part in AnswerModels.of(annotator=somebody).parts(1)], {}
-        for one in self.recordings:
-            apart, end = [], -1.0
-            for (a, b), said in zip(one.segments, one.present):  # in the order of their beginnings
-                if a >= end - 1e-9:
-                    apart.append((b - a, said == 1))
-                    end = b
-            for width, present in apart:
-                if width not in needs:
-                    least_overlap = [r.required_overlap(event_length=length, segment_length=width) for r in rules]
-                    needs[width] = float(np.clip(np.min(least_overlap), 0.0, length))
-                need = needs[width]
-                several = math.floor(length / need + 1e-9) if need > 0 else math.inf
-                least += present / max(1.0, several)
-                most += width / length if present else 2 * need / length
-        return least, max(most, least)
 
     def family_interval(self, word: str, k: int) -> tuple[float, float]:
         """The interval of the total under one family of processes."""
@@ -348,7 +351,8 @@ def kept_of(families: Sequence[FittedFamily]) -> NDArray[np.bool_]:
     logs, bouts = _logs_of(families), np.array([each.family.stages > 0 for each in families] or [False])
     logs[bouts] = np.logaddexp.reduce(logs[bouts], initial=-np.inf)
     kept = logs >= logs.max() - EXCLUDED
-    return np.asarray(kept | (bouts & any(each.family.bunches for each, is_kept in zip(families, kept) if is_kept)))
+    staged = bouts & [not each.family.at_once for each in families] if families else bouts
+    return np.asarray(kept | (staged & any(each.family.bunches for each, is_kept in zip(families, kept) if is_kept)))
 
 
 def _logs_of(families: Sequence[FittedFamily]) -> Array:

@@ -1,8 +1,8 @@
 r"""The process of events from the answers of many recordings of one class: gaps, bouts and the law of lengths.
 
-Gaps are of one kind (*plain*) or of two (*bouts*, with 1, 3 or 8 stages; :mod:`.renewal`); each is a :class:`Family`
-of processes with a prior. The expected counts of the posterior (events by length, empty steps and starts by kind of
-gap: the E step of EM) give the exact gradient of the log-likelihood,
+Gaps are of one kind (*plain*) or of two (*bouts*, with 1, 3 or 8 stages, or half of the short ones without length;
+:mod:`.renewal`); each is a :class:`Family` of processes with a prior. The expected counts of the posterior (events by
+length, empty steps and starts by kind of gap: the E step of EM) give the exact gradient of the log-likelihood,
 :math:`\partial \ell = E[\partial \log P(\text{timeline})]`, so a quasi-Newton search finds a mode in a dozen passes
 (:func:`fit`). Without a law of lengths there may be two: a few long events, or bouts of short ones. What is uncertain
 is then integrated over: nodes are drawn around the modes by laws of Student's and weighed by likelihood and prior
@@ -11,7 +11,7 @@ stand for it in the end.
 
 **Priors.** The logarithm of the (long) gap is wide around four middle lengths (half a typical segment), with a spread
 of 3; that of the short gap is around 1.5 mean lengths with a spread of 1.2; the share of short gaps is uniform; long
-gaps are at least twice as long as short ones; every number of stages is as likely. A law of lengths that is left out is
+gaps are at least twice as long as short ones; all shapes are as likely. A law of lengths that is left out is
 lognormal: its log mean around the middle length with a spread of 1.5, its log shape around .6 with a spread of .4.
 """
 
@@ -36,6 +36,7 @@ from .renewal import Array, Bouts, Renewal, Uncertain
 
 #: Stages of short gaps that are tried.
 STAGES = (1, 3, 8)
+AT_ONCE = 0.5  # of uneven short gaps: how many have no length
 _SHORT, _SHAPE = 1.5, 0.6
 #: About the spread of each parameter before the answers.
 _SPREADS = {"gap": 3.0, "short": 1.2, "share": 1.8, "mean": 1.5, "shape": 0.4}
@@ -183,6 +184,7 @@ class Family:
     lengths: Lengths | None
     middle: float  # seconds, where a law that is left out is looked for
     stages: int = 0  # of short gaps; none: gaps of one kind
+    at_once: float = 0.0  # the share of short gaps that have no length
     differs = False  # whether recordings differ in their rate
 
     @property
@@ -201,7 +203,7 @@ class Family:
         gap, bouts = math.exp(theta[0]), None
         if self.stages:
             short = math.exp(theta[1])
-            gap, bouts = gap + _APART * short, Bouts(1 / (1 + math.exp(-theta[2])), short, self.stages)
+            gap, bouts = gap + _APART * short, Bouts(1 / (1 + math.exp(-theta[2])), short, self.stages, self.at_once)
         law: Any = self.lengths
         if law is None:
             law = Lognormal(math.exp(theta[-2]), math.exp(theta[-1]))
@@ -316,11 +318,6 @@ class FittedFamily:
     weights: Array
     log_evidence: float
     modes: Array
-
-    @property
-    def log_likelihood(self) -> float:
-        """Of the likeliest process, without the prior."""
-        return self.score - self.family.log_prior(self.theta)
 
     @property
     def renewal(self) -> Renewal:

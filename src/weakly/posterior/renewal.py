@@ -43,7 +43,7 @@ ENDS = ("onset_low", "onset_high", "offset_low", "offset_high")
 
 #: Events longer than all but this share of the law are taken to end there.
 _TAIL = 1e-4
-_MOST_STEPS = 1_000_000  # of an event: more would fill the memory
+_MOST_STEPS = 100_000  # of an event: more would take hours
 #: Where in its step an event begins. Two places, so that an overlap that is just enough counts at one end of a segment
 #: and not at the other, as in continuous time: on whole steps it would count at both, half a step too much.
 JITTER = np.array([-0.25, 0.25])
@@ -70,11 +70,13 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class Bouts:
-    """Gaps within bouts: the share of all gaps that they are, their mean in seconds, and their stages."""
+    """Gaps within bouts: the share of all gaps that they are, their mean in seconds, their stages, and the share of
+    them that have no length: the next event follows at once."""
 
     share: float
     gap: float
     stages: int = 1
+    at_once: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,18 +170,21 @@ class Renewal:
             begin, go, after = np.ones(1), np.array([[1 - chance, chance]]), 0
             weights = np.array([1 / (1 - chance + chance * self.mean_steps)])
         else:
-            stages, share = self.bouts.stages, self.bouts.share
-            leave = stages / (stages + self.bouts.gap / self.step)
-            go = np.zeros((stages + 2, stages + 2))
+            stages, share, at_once = self.bouts.stages, self.bouts.share, self.bouts.at_once
+            leave = stages / (stages + self.bouts.gap / (1 - at_once) / self.step)
+            kinds = stages + 2  # the last has no length
+            go = np.zeros((kinds + 1, kinds + 1))
             go[0, 0], go[0, -1] = 1 - chance, chance
             for first in range(1, stages + 1):
-                go[first, first:-1] = leave ** np.arange(stages + 1 - first) * (1 - leave)
+                go[first, first:-2] = leave ** np.arange(stages + 1 - first) * (1 - leave)
                 go[first, -1] = leave ** (stages + 1 - first)
-            go[-1] = (1 - share) * go[0] + share * go[1]
-            begin, after = np.zeros(stages + 2), stages + 1
+            go[-2, -1] = 1.0
+            go[-1] = (1 - share) * go[0] + share * ((1 - at_once) * go[1] + at_once * go[-2])
+            begin, after = np.zeros(kinds + 1), kinds
             begin[-1] = 1.0
-            weights = np.concatenate(([(1 - share) / chance, share / leave],
-                                      np.full(stages - 1, share * (1 - leave) / leave), [0.0]))  # fmt: skip
+            staged = share * (1 - at_once) / leave
+            weights = np.array([(1 - share) / chance, staged, *[staged * (1 - leave)] * (stages - 1),
+                                share * at_once, 0.0])  # fmt: skip
             weights = weights * self.event_rate * self.step
         begin = weights if self.cut else begin
         return Chain(n, begin, go, after, inner, ends, whole, self.shifts, _NONE, _NONE)

@@ -4,6 +4,7 @@ asked again, unseen, which tell how often somebody slips."""
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...base.results import with_ends
 from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...methods.information import Information, Stretch, asked_together
 from ...model.cost import Cost
@@ -132,8 +134,7 @@ class Repeats:
         rows = [] if self.more is None else self.more.rows(session, queries)
         for annotator in session.annotators:
             mine = [item for item in session.items.values() if item.method == f"{REPEAT} {annotator}"]
-            answers = session.answers_by(annotator)
-            given = [session.items[one.query] for one in answers if one.query in session.items]
+            given = [session.items[one.query] for one in session.answers_by(annotator) if one.query in session.items]
             if len(mine) < self.share * (len(given) - len(mine)) and len(given) > 2 * APART:
                 rows += self._again(session, annotator, given, mine)
         return rows
@@ -142,13 +143,11 @@ class Repeats:
         self, session: LabelingSession, annotator: str, given: list[Item], mine: list[Item]
     ) -> list[dict[str, Any]]:
         rng = np.random.default_rng([31, len(mine), *annotator.encode()])
-        times: dict[Any, int] = {}
-        for item in mine:
-            times[_place(item)] = times.get(_place(item), 0) + 1
+        times = Counter(map(_place, mine))
         done = {item.query for item in given}
         late = {_place(item) for item in (*given[-APART:], *(item for item in mine if item.query not in done))}
         first = {_place(item): item for item in given[:-APART] if not item.calibration and _place(item) not in late}
-        half = [item for place, item in first.items() if times.get(place) == 1]
+        half = [item for place, item in first.items() if times[place] == 1]
         likes = float(rng.random() < PRESENT)
         new = [item for place, item in first.items() if place not in times]
         alike = [item for item in new if getattr(session.answer_of(annotator, item.query), "present", None) == likes]
@@ -272,12 +271,11 @@ class BeliefSummary:
                     precision += now - then
                     weighted += now * float(x.mean()) - then * before.mean[k]
             ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
-            found |= {f"{name}{end}": float(scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
+            found |= with_ends({name: (float(scaled(name, at)) for at in ends)})
         counts, rng = np.sum([one.slips for one in parts], axis=0), np.random.default_rng(0)
         for name, (slips, many) in zip(("lapse_rate", "guess_rate"), (counts[:2], counts[2:])):
             rates = rng.beta(1 + slips, 1 + SLIPS + many - slips)
-            found |= dict(zip((f"{name}_low", f"{name}_high"), np.quantile(rates, (0.025, 0.975)).tolist()))
-            found[name] = float(rates.mean())
+            found |= with_ends({name: (float(rates.mean()), *np.quantile(rates, (0.025, 0.975)).tolist())})
         return found
 
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:
