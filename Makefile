@@ -106,7 +106,7 @@ lint: $(EVERYTHING)
 
 bench: $(EVERYTHING)
 	$(BIN)/python -m benchmarks
-	mkdir -p build && $(BIN)/python -m benchmarks.bench_information --out build/information.json --docs docs
+	mkdir -p build && $(BIN)/python -m benchmarks.bench_information --out build/information.json
 
 docs: $(EVERYTHING)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,6 +1,6 @@
 """Which of two detectors explains answers better, without a strong label: is it the one that is better?
 
-    python benchmarks/bench_detectors.py [worlds] [better] [worse]
+    python benchmarks/bench_detectors.py [worlds] [better] [worse] [first seed]
 
 Each world: 20 recordings of 30 s, events of mean length 1 s at .1 per second, 200 answers about 3 s clips (criterion
 .5, 2 % flips), two detectors with ten frames per second whose errors go on from frame to frame (correlation .9) and
@@ -74,7 +74,8 @@ if __name__ == "__main__":
     QUALITY.update(zip(QUALITY, map(float, sys.argv[2:])))
     named = {"better": 0, "worse": 0, "none": 0}
     rows = []
-    for seed in range(many):
+    first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    for seed in range(first, first + many):
         found = compared(seed)
         named[found[0]["detector"] if found[0]["better"] else "none"] += 1
         rows += found

@@ -2,9 +2,8 @@
 
 Timelines of 30 s with 3 events of lognormal length (mean 1 s), placed anywhere; criteria .1/.5/.9; 0 and 5 % of the
 answers flipped; campaigns of six recordings, which learn from one recording to the next. Information is told nothing;
-a second bisection is told how often answers flip. ``python -m benchmarks information`` runs a
-small size; ``python -m benchmarks.bench_information`` all of it, and with ``--docs docs`` writes the tables of the page
-and draws its picture.
+a second bisection is told how often answers flip. ``python -m benchmarks information`` runs a small size; ``python -m
+benchmarks.bench_information`` all of it, and prints its tables.
 """
 
 import argparse
@@ -34,7 +33,6 @@ CAMPAIGN, MOST = 6, 70  # recordings, and answers about each
 CRITERIA, FLIPS = (0.1, 0.5, 0.9), (0.0, 0.05)
 HEARD = ((0.5, 0.05), (0.1, 0.05), (0.9, 0.05), (0.5, 0.0))  # with sound: all noises and ratios, then 0 dB
 _EMPTY = np.empty((0, 2))
-MARKS = ("<!-- made by make bench -->", "<!-- until here -->")
 
 
 def timelines(n, *, n_events=3, length=LENGTH, seed=1):
@@ -279,43 +277,8 @@ def waits(length, n_events, most):
     return found
 
 
-def picture(rows, place):
-    """Draw wrong time over answers, one panel per condition."""
-    from matplotlib.figure import Figure
-
-    from weakly.base.plot import COLOURS, style
-
-    flips = [flip for flip in FLIPS if any(r["flip_rate"] == flip for r in rows)]
-    with style():
-        figure = Figure(figsize=(9.5, 0.8 + 2.4 * len(flips)), layout="constrained")
-        grid = figure.subplots(len(flips), 3, sharex=True, sharey=True, squeeze=False)
-        for i, flip in enumerate(flips):
-            for j, criterion in enumerate(CRITERIA):
-                ax, mine = grid[i, j], [r for r in rows if r["criterion"] == criterion and r["flip_rate"] == flip]
-                if not mine:  # a run that was stopped
-                    continue
-                for k, name in enumerate(("information", "fixed", "bisection")):
-                    one = sorted((r for r in mine if r["method"] == name), key=lambda r: r["n_queries"])
-                    line = "-" if name in ("information", "fixed") else ""
-                    xy = [r["n_queries"] for r in one], [r["wrong_time"] for r in one]
-                    ax.plot(*xy, marker="osD^"[k], markersize=3, linestyle=line, color=COLOURS[k], label=name)
-                oracle = next(r["wrong_time"] for r in mine if r["method"] == "oracle")
-                ax.plot([7], [max(oracle, 0.03)], marker="*", markersize=9, linestyle="", color="black", label="oracle")
-                d = np.geomspace(0.03, 0.6, 60)
-                ax.plot([bound(x, flip_rate=flip) for x in d], d, color="grey", linestyle=":", label="bits needed")
-                ax.set(xscale="log", yscale="log", ylim=(0.03, 30), xlim=(4, 320))
-                ax.set_title(f"criterion {criterion:g}, {100 * flip:g} % flipped", fontsize=9)
-                if i == len(flips) - 1:
-                    ax.set_xlabel("answers per recording")
-                if not j:
-                    ax.set_ylabel("wrong seconds")
-        handles, names = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
-        figure.savefig(place, dpi=110)
-
-
 def tables(kept):
-    """The tables of the page: every condition, then with sound."""
+    """The tables: every condition, then with sound."""
     rows = gathered(kept)
     lines = ["| criterion | flipped | recordings | answers to F1 .95 | bound | the others' | wrong s at 40 | "
              "best of the others | stops after | F1 then | wrong s: stated, true |", "|---" * 11 + "|"]  # fmt: skip
@@ -352,15 +315,6 @@ def tables(kept):
         cells += [over(kind, 0, *how, "40") for how in more]
         lines.append(f"| {kind} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def page(kept, folder):
-    """Draw the picture and write the tables between the marks of the page."""
-    picture(gathered(kept), folder / "pictures" / "adaptive.png")
-    place = folder / "explanation" / "adaptive.md"
-    before, rest = place.read_text().split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    place.write_text(f"{before}{MARKS[0]}\n\n{tables(kept)}\n\n{MARKS[1]}{after}")
 
 
 def pieces(campaigns, n):
@@ -423,7 +377,6 @@ def main(arguments):
     parser.add_argument("--campaigns", type=int, default=4)
     parser.add_argument("--scenes", type=int, default=6)
     parser.add_argument("--seconds", type=float, help="begin no further part after so many seconds of CPU time")
-    parser.add_argument("--docs", type=Path)
     given = parser.parse_args(arguments)
     kept = json.loads(given.out.read_text()) if given.out.exists() else {}
     for name, part in pieces(given.campaigns, given.scenes):
@@ -438,8 +391,7 @@ def main(arguments):
                 print(
                     gamma, flip, {k: x if isinstance(x, str) else round(float(x), 3) for k, x in verdict(rows).items()}
                 )
-    if given.docs:
-        page(kept, given.docs)
+    print(tables(kept))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Campaigns asked as a whole, by strangers' listeners: what is stated against what is true, and ways at equal work.
 
-python -m benchmarks.campaigns OUT.jsonl ways:2 target:4 scenes:2 batches:6 classes:1 waits:1
+python -m benchmarks.campaigns OUT.jsonl ways:2 sounds:1 target:4 scenes:2 batches:6 classes:1 waits:1
 
 Each part is run for so many campaigns (of every listener, where there are several), in this order; every campaign is a
 line of the file at once, and one that is there is not run again, so that a run that was stopped goes on. Without parts
 the tables of what the file holds are printed. Campaigns are numbered from 0; ``FIRST=100`` in the environment begins
-elsewhere.
+elsewhere. ``DATA`` is the folder of the real recordings, ../shared/data.
 """
 
 import json
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.adaptive_study import real_recordings
 from benchmarks.outcomes import score
 from weakly.methods import Bisection, Fixed, Outcome, Recording, run
 from weakly.methods.base import AnswerHistory
@@ -29,7 +30,12 @@ from weakly.model.intervals import Features
 _EMPTY = np.empty((0, 2))
 PRICE = Cost()
 AT = (0, 5, 10, 20, 30, 40, 50, 60, 80, 100)  # answers per recording at which ways are compared
+WIDTHS = (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # seconds of fixed segments; the first are those that halving ends at
 CLASSES = 10
+DATA = Path(os.environ.get("DATA", "../shared/data"))
+SOUNDS_AT = (0, 5, 10, 20, 30, 40, 50, 60)
+#: Real recordings: how many are a campaign, the widths of fixed segments, and the shortest segment of information.
+SOUNDS = {"audio_spinetail": (1, WIDTHS, 0.1), "audio_finch": (3, (0.03, 0.05, 0.1, 0.2, 0.5), 0.05)}
 
 
 def work(heard, answers, ticks=0):
@@ -149,23 +155,37 @@ def measured(known, method):
 
 
 def ways(who, k):
-    """Information after so many answers, and every other way: work and wrong seconds per recording, events found."""
-    recordings, method, n = mixed(k), Information(signal=False), 2
-    rows = []
+    """Information after so many answers, and every other way, in recordings of mixed lengths without sound."""
+    return {"rows": beside(mixed(k), who, k, AT, WIDTHS, {"signal": False})}
+
+
+def sounds(place, count, widths, shortest, who, k):
+    """The same in real recordings: with their own sound, and at the end without it; at equal work."""
+    recordings = real_recordings(place)[k * count :][:count]
+    rows = beside(recordings, who, k, SOUNDS_AT, widths, {"shortest": shortest})
+    without = beside(recordings, who, k, SOUNDS_AT, (), {"shortest": shortest, "signal": False})
+    return {"rows": rows + [("information without the sound", *row[1:]) for row in without if row[0] == "information"]}
+
+
+def beside(recordings, who, k, at, widths, how):
+    """Rows of information after so many answers per recording and of every other way: work and wrong seconds per
+    recording, events found."""
+    method, n, rows = Information(**how), len(recordings), []
 
     def seen(answers, known):
-        if answers in [n * at for at in AT]:
+        if answers in [n * number for number in at]:
             row = measured(known, method)
             rows.append(("information", work(row["heard"], row["answers"]) / n, np.mean(row["wrong"]), row["found"]))
 
-    asked_whole(recordings, Listener([35, k], **LISTENERS[who]), method, n * AT[-1], seen)
+    asked_whole(recordings, Listener([35, k], **LISTENERS[who]), method, n * at[-1], seen)
     slips = {"guess_rate": 0.05, "lapse_rate": 0.05}
-    others = {f"fixed {w:g} s": Fixed(w) for w in (0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)}
-    others |= {f"halving to {w:g} s": Bisection(segment_length=w, start=1) for w in (0.3, 0.5, 1.0)}
-    others |= {f"halving to {w:g} s, told of slips": Bisection(segment_length=w, start=1, **slips) for w in (0.5, 1.0)}
+    others = {f"fixed {w:g} s": Fixed(w) for w in widths}
+    others |= {f"halving to {w:g} s": Bisection(segment_length=w, start=1) for w in widths[:3]}
+    others |= {f"halving to {w:g} s, told of slips": Bisection(segment_length=w, start=1, **slips) for w in widths[1:3]}
+    jumps = {"clean": 6.0, "in noise": 0.5} if recordings[0].features is None else {"their own sound": None}
     others |= {f"{count} change points, {kind}": (ChangePoint(n_queries=count), jump)
-               for count in (7, 15) for kind, jump in (("clean", 6.0), ("in noise", 0.5))}  # fmt: skip
-    for name, other in others.items():
+               for count in (7, 15) for kind, jump in jumps.items()}  # fmt: skip
+    for name, other in others.items() if widths else ():
         other, jump = other if isinstance(other, tuple) else (other, None)
         listener = Listener([36, k], **LISTENERS[who])
         held = (
@@ -174,7 +194,7 @@ def ways(who, k):
         row = score([run(other, one, listener) for one in held], presence_criterion=0.5)
         rows.append((name, work(row["listened"], row["n_queries"]) / n, row["wrong_time"], row["event_recall"]))
     rows.append(("by hand", *drawn(recordings, LISTENERS[who].get("slips", 0.0), [37, k])))
-    return {"rows": rows}
+    return rows
 
 
 def with_features(one, jump, seed):
@@ -265,6 +285,8 @@ def parts():
     from functools import partial
 
     yield "ways", {who: partial(ways, who) for who in LISTENERS}
+    yield "sounds", {f"{name}, {who}": partial(sounds, DATA / name, *how, who) for name, how in SOUNDS.items()
+                     for who in LISTENERS}  # fmt: skip
     yield "target", {who: partial(target, who) for who in LISTENERS}
     worlds = {f"{name}, {who}": partial(scene, make, most, who) for name, (make, most) in WORLDS.items()
               for who in ("half, never errs", "half, 3 % slips")}  # fmt: skip
@@ -328,7 +350,7 @@ def table_of_campaigns(campaigns):
 
 def tables(held):
     """All tables as lines of Markdown."""
-    yield from table_of_ways(held["ways"])
+    yield from (*table_of_ways(held["ways"]), "", *table_of_ways(held["sounds"]))
     for study in ("target", "scenes"):
         yield from ("", *table_of_campaigns(held[study]))
     yield ""

@@ -1,12 +1,14 @@
 """`weakly infer` with its defaults on answers of one and three people who slip, in worlds that fit.
 
     python -m benchmarks.infer_people [data sets] [first seed] [table.csv]
+    python -m benchmarks.infer_people fit [data sets] [first seed]
 
 A world is 20 recordings of 60 s of an alternating renewal process with events of 1 s on average, ten a recording apart
 by exponential gaps. One person or three answer about every clip of 3 s, of 10 s, or of both (half of the recordings
 each) by one criterion, and press the wrong key with the chance of a slip. Nothing is told: not the law, the criterion,
 the rates. Never refused; do intervals hold events and seconds; is the criterion called identified only where its
-interval holds the truth and says something?
+interval holds the truth and says something? ``fit``: 1,000 answers about clips of 3 s, told the law, the annotator and
+that events do not bunch: how often is it said that the answers do not look so, where there are bouts and where not?
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import weakly as wk
-from benchmarks.inference_worlds import LAWS, ask, timelines
+from benchmarks.inference_worlds import LAW, LAWS, SLIPS, ask, bunched, timelines
 
 CELLS = list(product((1, 3), (0.0, 0.03, 0.1), ((3.0,), (10.0,), (3.0, 10.0))))
 
@@ -63,6 +65,23 @@ def one(seed: int, people: int, slip: float, widths: Any, *, criterion: float = 
     return told | {"CPU seconds": time.process_time() - start}
 
 
+def fit(datasets: int = 20, first: int = 0) -> None:
+    """How often the check of neighbours, and any check, speaks (p < .05)."""
+    for kind in ("plain", "bouts"):
+        found = []
+        for seed in range(first, first + datasets):
+            rng = np.random.default_rng([seed, 23])
+            said = ask(rng, bunched(kind, rng, n=50), length=60.0, width=3.0, criterion=0.5, noise=0.04)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                who = wk.Annotator(presence_criterion=0.5, **SLIPS)
+                made = wk.infer(said, event_length=LAW, annotator=who, bouts=False, step=0.25, draws=20, rng=0,
+                                recording_length=60.0)  # fmt: skip
+            found.append({**made.fit.p_values["event"], "any": 1.0 - 0.99 * bool(made.fit.alarms)})
+        told = (pd.DataFrame(found) < 0.05).mean().round(2).to_dict()
+        print(f"{kind:6s} {len(said)} answers, {datasets} data sets, called odd: {told}", flush=True)
+
+
 def main(datasets: int = 20, first: int = 0, save: str | None = None) -> None:
     rows = []
     for seed in range(first, first + datasets):
@@ -76,5 +95,6 @@ def main(datasets: int = 20, first: int = 0, save: str | None = None) -> None:
 
 
 if __name__ == "__main__":
+    is_fit = sys.argv[1:2] == ["fit"]
     kinds = (int, int, str)
-    main(*(kind(value) for kind, value in zip(kinds, sys.argv[1:])))
+    (fit if is_fit else main)(*(kind(value) for kind, value in zip(kinds, sys.argv[1 + is_fit :])))

@@ -1,20 +1,21 @@
-"""`weakly infer` on worlds whose truth is known: twenty simulated ones, wrong assumptions, strong real sets.
+"""`weakly infer` on worlds whose truth is known: simulated ones, and wrong assumptions.
 
     python -m benchmarks.inference_worlds recover [runs] [seed] [table.pkl]
     python -m benchmarks.inference_worlds bouts table.csv [datasets] [given|slips|law|none] [first] [world:clips ...]
     python -m benchmarks.inference_worlds detector [recordings]
+    python -m benchmarks.inference_worlds windows [recordings]
     python -m benchmarks.inference_worlds scores [repeats]
     python -m benchmarks.inference_worlds hours [hours] [events per second]
     python -m benchmarks.inference_worlds damage [datasets] [seed]
-    python -m benchmarks.inference_worlds real ../shared/data [desed powdermill voxconverse spinetail]
 
 ``recover``: a run asks about 30 minutes of each of the twenty worlds, its rate drawn anew within a fifth, and infers
 the rate back; do 95 % intervals hold the truth, are frames calibrated? ``bouts``: the same where events bunch, in clips
 of 3 s, 10 s and both (or in cells such as hawkes:3+10), told the law and the noise, or left to find slips, the law, or
 both; does the check see that gaps of one kind would not do? ``detector``: seconds wrong, true and stated, with the
-scores of a detector whose errors are white or go on. ``scores``: CPU seconds of an hour with and without them.
-``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of lengths, criterion or noise
-does. ``real``: annotated events made into answers at criterion .5 and forgotten; their law of lengths is known.
+scores of a detector whose errors are white or go on. ``windows``: the same of a detector that scores windows of .1 to
+3 s by their highest half second, and of what is above 2 as a second annotator's answers. ``scores``: CPU seconds of an
+hour with and without them. ``hours``: CPU seconds and peak memory of very many minutes. ``damage``: what a wrong law of
+lengths, criterion or noise does.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,6 @@ from scipy import stats
 import weakly as wk
 from weakly.model.intervals import merge
 from weakly.posterior.class_answers import check
-from weakly.posterior.renewal import lengths_of_truncated_events
 
 LAWS = {
     "lognormal, mean 1 s": stats.lognorm(0.6, scale=math.exp(-0.18)),
@@ -303,6 +302,36 @@ def detector(recordings: int = 200) -> Any:
                "stated": np.mean([0.1 * np.minimum(x, 1 - x).sum() for x in p])}  # fmt: skip
 
 
+def windows(recordings: int = 100) -> Any:
+    """Seconds of event, true and inferred, and wrong ones, of half minutes, by how long a detector's windows are."""
+    law, rng = LAWS["lognormal, mean 1 s"], np.random.default_rng(1)
+    made = timelines(rng, law, 0.1, length=30.0, n=recordings)
+    tables, active = detected(rng, made, length=30.0, together=0.9)
+    said = ask(rng, made, length=30.0, width=3.0, criterion=0.5)
+    how: Any = {"event_length": law, "recording_length": 30.0, "step": 0.1, "bouts": False, "draws": 100, "rng": 0}
+    true = sum(np.ptp(e, axis=1).sum() for e in made) / recordings
+    for width in (0, 1, 3, 5, 10, 30, -30):  # frames of .1 s; none, and negative: as answers
+        rows = []
+        for r, table in enumerate(tables if width else ()):
+            score, size = table["score"].to_numpy(), min(5, abs(width))
+            mean = np.convolve(score, np.full(size, 1 / size), "valid")
+            rows += [(f"r{r}", k / 10, (k + abs(width)) / 10, mean[k : k + abs(width) - size + 1].max())
+                     for k in range(0, 300, abs(width)) if k + abs(width) <= 300]  # fmt: skip
+        frames = pd.DataFrame(rows, columns=["recording", "onset", "offset", "score"])
+        if width < 0:
+            heard = frames.assign(present=(frames["score"] > 2).astype(float), label="event", annotator="detector")
+            found = wk.infer(pd.concat([said.assign(annotator="person"), heard.drop(columns="score")]), **how)
+        else:
+            found = wk.infer(said, scores=frames if width else None, presence_criterion=0.5, **how)
+        row = found.overall.iloc[0]
+        p = [rows["active"].to_numpy() for _, rows in found.active.groupby("recording", sort=False)]
+        yield {"window": abs(width) / 10, "as": ("answers" if width < 0 else "scores") if width else "none",
+               "true seconds": true, "seconds": row["event_seconds"] / recordings,
+               "low": row["event_seconds_ci"][0] / recordings, "high": row["event_seconds_ci"][1] / recordings,
+               "wrong": np.mean([0.1 * ((x > 0.5) != a).sum() for x, a in zip(p, active)]),
+               "stated": np.mean([0.1 * np.minimum(x, 1 - x).sum() for x in p])}  # fmt: skip
+
+
 def coverage(found: pd.DataFrame) -> pd.DataFrame:
     """How often each kind of interval holds the truth: of all datasets, and by noise, segment, criterion and law."""
     groups = {"all": found}
@@ -363,52 +392,6 @@ def damage(datasets: int = 3, *, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows).groupby(["taken", "segment"], sort=False).mean().round(1)
 
 
-# --- real sets -----------------------------------------------------------------------------------------------------
-
-
-def strong_sets(folder: Path) -> Any:
-    """Name, events and label of each set."""
-    desed = wk.read(folder / "desed/validation.tsv", recording_length=10.0, on_error="clip")
-    yield from (("desed", desed, label) for label in ("Speech", "Dog", "Alarm_bell_ringing"))
-    birds = wk.read(folder / "powdermill_raven", recording_length=300.0, on_error="clip")
-    yield from (("powdermill", birds, label) for label in ("EATO", "BTNW"))
-    voices = wk.read(folder / "voxconverse/dev.rttm")
-    ends = voices.extents[voices.extents < 180].to_dict()  # 81 of 216 recordings: long ones take long
-    table = voices.to_frame().query("recording in @ends").assign(seconds=lambda t: t["offset"] - t["onset"])
-    total = table.groupby(["recording", "label"], as_index=False)["seconds"].sum().sort_values("seconds")
-    main = total.groupby("recording").tail(1)[["recording", "label"]]
-    for label, rows in (("anybody", table), ("main speaker", table.merge(main, on=["recording", "label"]))):
-        frame = rows.drop(columns="seconds").assign(label=label)
-        yield "voxconverse", wk.Events.from_frame(frame, recording_length=ends), label
-    song = wk.read(folder / "audio_spinetail/spinetail.txt", recording_length=19.5, on_error="clip")
-    yield "spinetail", song, song.labels[0]
-
-
-def real(folder: str | Path, names: Any = ()) -> Any:
-    """Per set, class and segment length: seconds and events per minute, true, painted and inferred."""
-    for name, events, label in strong_sets(Path(folder)):
-        if names and name not in names:
-            continue
-        lines = events.timelines(label)
-        recordings = np.split(lines.bounds, lines.starts[1:-1])
-        per = 60 / lines.lengths.sum()
-        for width in (1.0, 3.0, 10.0):
-            answers = ask(np.random.default_rng(0), recordings, length=lines.lengths, width=width, criterion=0.5)
-            made = wk.infer(
-                answers, event_length={"event": lengths_of_truncated_events(lines)}, presence_criterion=0.5,
-                recording_length={f"r{k}": float(x) for k, x in enumerate(lines.lengths)}, rng=0,
-            )  # fmt: skip
-            row = made.overall.iloc[0]
-            yield {
-                "set": name, "label": label, "segment": width,
-                "seconds": per * np.ptp(lines.bounds, axis=1).sum(), "painted": per * row["painted_seconds"],
-                "inferred": per * row["event_seconds"], "low": per * row["event_seconds_ci"][0],
-                "high": per * row["event_seconds_ci"][1], "events": per * len(lines.bounds),
-                "found": per * row["n_events"], "few": per * row["n_events_ci"][0], "many": per * row["n_events_ci"][1],
-                "present": answers["present"].mean(),
-            }  # fmt: skip
-
-
 def main(job: str, *rest: str) -> None:
     """The table of one job."""
     warnings.simplefilter("ignore", wk.AssumptionWarning)
@@ -421,12 +404,9 @@ def main(job: str, *rest: str) -> None:
     elif job == "bouts":
         numbers = [kind(x) for kind, x in zip((int, str, int), rest[1:4])]
         print(bouts(rest[0], *(numbers or [20]), cells=rest[4:]).round(3).T.to_string())
-    elif job in ("detector", "scores", "hours"):
+    elif job in ("detector", "windows", "scores", "hours"):
         for row in globals()[job](*(float(x) if job == "hours" else int(x) for x in rest[:2])):
             print({k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()}, flush=True)
-    elif job == "real":
-        for row in real(rest[0], rest[1:]):
-            print({k: round(float(v), 3) if not isinstance(v, str) else v for k, v in row.items()}, flush=True)
     else:
         sys.exit(__doc__)
 

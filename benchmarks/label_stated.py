@@ -5,7 +5,8 @@
 A world is two recordings with about five events of 0.5 to 1.5 s a minute at 0, 6 or 12 dB, and a listener with one
 criterion (0.3 to 0.7; one half for fixed segments, as the page expects) who presses the wrong key once in fifty and
 misses so many (a share) of the segments that satisfy it. ``repeats`` is the share of segments that are asked again.
-`told` is the share of worlds in which the page states the share of events found, not "if you missed none".
+`covers_` is whether the stated interval holds the truth, `told` the share of worlds in which the page states the share
+of events found, not "if you missed none".
 """
 
 import sys
@@ -87,8 +88,12 @@ def world(seed, method="fixed", misses=0.0, repeats=0.0, minutes=1):
     marks = spans(made, events)
     heard = made.live.criterion(made.session)
     wrong = [0.005 * (inside(events[name], minutes) != inside(marks[name], minutes)).sum() for name in events]
+    true = {"wrong_time": np.mean(wrong), "n_events": sum(map(len, events.values()))}
+    labels = made.live.labels(made.session)
     return {
-        "answers": answers, "true_wrong_time": np.mean(wrong), "true_n_events": sum(map(len, events.values())),
+        "answers": answers, **{f"true_{word}": value for word, value in true.items()},
+        **{f"covers_{word}": labels[f"{word}_low"] <= value <= labels[f"{word}_high"]
+           for word, value in true.items() if f"{word}_low" in labels},
         **stated(made, events, met if method == "fixed" else None, criterion), **told,
         "repeats": sum(item.method.startswith(REPEAT) for item in made.session.items.values()),
         **({} if heard is None else {

@@ -1,5 +1,8 @@
 """What answers say of random tasks, and what is wrong with a sentence: code, names, length, singular and plural."""
 
+import contextlib
+import io
+import os
 import re
 import warnings
 
@@ -15,7 +18,7 @@ FORBIDDEN = re.compile(
 )
 NOUNS = ("recording", "event", "segment", "class", "hour", "label", "answer", "clip", "annotator", "length", "point")
 _MANY = "|".join("classes" if noun == "class" else f"{noun}s" for noun in NOUNS)
-ONE_OF_MANY = re.compile(rf"(?<![\d.,])(?<!to )1 (?:[a-z]{{2,}} )?(?:{_MANY})\b")
+ONE_OF_MANY = re.compile(rf"(?<![\d.,])(?<!to )1 (?:(?!with)[a-z]{{2,}} )?(?:{_MANY})\b")
 MANY_OF_ONE = re.compile(rf"(?<![\d.,])(?:[2-9]|[1-9]\d+|\d+,\d{{3}}|\d+\.\d+) (?:{'|'.join(NOUNS)})\b(?!-)")
 MOST_WORDS = 25
 
@@ -33,8 +36,13 @@ def sentences(result):
 
 def faults(result):
     """(what is wrong, sentence) of every sentence of a result's answer."""
+    return faults_of(sentences(result))
+
+
+def faults_of(said):
+    """(what is wrong, sentence) of these sentences."""
     found = []
-    for sentence in sentences(result):
+    for sentence in said:
         for name, pattern in (("code", FORBIDDEN), ("plural", ONE_OF_MANY), ("singular", MANY_OF_ONE)):
             if pattern.search(sentence):
                 found.append((name, sentence))
@@ -100,3 +108,35 @@ def task(seed, kinds=KINDS):
         1.0, n_events=int(rng.integers(1, 4)), recording_length=30.0, segment_length=lengths,
         presence_criterion=criterion, n_recordings=int(rng.choice([2, 10, 200])), rng=seed,
     )  # fmt: skip
+
+
+def said_by(*words):
+    """The lines that a command says, to whichever stream, but for those that name files or columns."""
+    from weakly.cli import main
+
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told), contextlib.suppress(SystemExit):
+        main([str(word) for word in words])
+    lines = [
+        line for line in told.getvalue().splitlines() if not line.startswith("wrote ") and "recording = " not in line
+    ]
+    return [line.removeprefix("weakly: ").removeprefix("note: ") for line in lines]
+
+
+def command_faults(seed, folder):
+    """What is wrong with the words of `check`, `queries` and `answers` about one random file of events."""
+    rng = np.random.default_rng([37, seed])
+    events, folder = _events(rng), folder / str(seed)
+    os.makedirs(folder)
+    wk.write(events, folder / "events.csv")
+    lengths = {name: float(length) for name, length in events.recordings["length"].items()}
+    wk.queries(lengths, method="fixed", segment_length=float(rng.choice([3.0, 10.0])), label="owl").write(
+        folder / "asked"
+    )
+    table = pd.read_csv(folder / "asked/queries.csv")
+    table["annotation"] = rng.choice(["yes", "no", ""], len(table), p=[0.4, 0.4, 0.2])
+    table.to_csv(folder / "answered.csv", index=False)
+    lines = said_by("check", folder / "events.csv")
+    lines += said_by("queries", "--resume", folder / "asked")
+    lines += said_by("answers", folder / "answered.csv", "--queries", folder / "asked")
+    return faults_of(line.replace(str(folder), "") for line in lines)

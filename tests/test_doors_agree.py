@@ -792,8 +792,12 @@ def test_the_command_line_and_the_page_read_the_same_text(kind, page, tmp_path, 
             "evaluate": [str(tmp_path / "events.csv"), "--segment-length", "1.3", "--phase", "0"],
             "infer": [str(tmp_path / "answers.csv"), "--event-length", "1", "--event-rate", "0.1"],
             "plan": ["--event-length", "1", "--recording-length", "20", "--methods", "fixed"],
-        }
+            "simulate": ["--event-length", "1", "--events", "2", "--recording-length", "20", "--segment-length", "1.3",
+                         "--recordings", "20", "--seed", "1"],
+        }  # fmt: skip
         for door, arguments in calls.items():
+            if door == "simulate" and kind == "card":  # it takes the rates by themselves
+                continue
             capsys.readouterr()
             with pytest.raises(SystemExit, match="0"):
                 main([door, *arguments, *option, "--json"])
@@ -801,9 +805,16 @@ def test_the_command_line_and_the_page_read_the_same_text(kind, page, tmp_path, 
             name, table = ("event_seconds", "overall") if door == "infer" else ("wrong_time", "rows")
             found = (out["recommended"] if door == "plan" else out[table][-1])[name]
             assert found == pytest.approx(wanted[door], rel=1e-9, abs=1e-9), (door, option)
+    with (tmp_path / "events.csv").open("rb") as file:
+        key = page.post("/api/upload", files={"file": file}).json()["key"]
+    drawn = {"event_length": "1", "n_events": 2, "recording_length": 20.0, "n_recordings": 20, "seed": 1}
     for how in texts:
         asked = {"event_length": "1", "recording_length": 20.0, **how}
         assert page.post("/api/plan", json=asked).status_code == 200, how
+        asked = {"evaluate": {"file": key, "phase": 0.0}, "simulate": drawn}
+        for door, question in asked.items():
+            found = page.post(f"/api/{door}", json={**question, "segment_length": 1.3, **how}).json()
+            assert found["rows"][-1]["wrong_time"] == pytest.approx(wanted[door], rel=1e-9, abs=1e-9), (door, how)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -14,6 +14,11 @@ def test_answers_to_random_tasks(kind, many):
     assert {seed: each for seed, each in found.items() if each} == {}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_commands_say_of_random_files(seed, tmp_path):
+    assert lexicon.command_faults(seed, tmp_path) == []
+
+
 class Said:
     def __init__(self, answer):
         self.answer = answer

@@ -50,7 +50,7 @@ from weakly.io.soundscape import soundscape
 from weakly.methods.information import Information
 from weakly.posterior import law
 from weakly.posterior.criterion import FRACTIONS, CriterionPosterior
-from weakly.posterior.slips import odd_ones
+from weakly.posterior.slips import Slips, odd_ones
 from weakly.studies.queries.store import Store, StoreTrouble
 
 from .conftest import next_line
@@ -1057,6 +1057,17 @@ class TestMeasure:
         card = self.answered(made, lambda k, item: item.event_fraction >= 0.5, seconds=0.15)
         assert re.fullmatch(r"no card: 50 of 50 answers came before their sound could be heard", card)
 
+    def test_who_is_unsure_of_everything_has_no_card(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=12)
+        card = self.answered(made, lambda k, item: float("nan"))
+        assert card.startswith("no card: your answers do not depend on the sound; 0 sure answers")
+
+    def test_few_items_say_that_more_would_tell(self, tmp_path):
+        made = open_measurement([], out=tmp_path / "m", n_items=8)
+        card = self.answered(made, lambda k, item: item.event_fraction >= 0.5)
+        assert card.startswith("no card: your answers do not depend on the sound clearly enough; 8 sure answers")
+        assert card.endswith("more items would tell (--items 100)")
+
     def test_traces_are_viewed_at_once(self, tmp_path):
         """Events of 5 s in pages of 10: whoever answers after a second has seen all of the page, and is not early."""
         np.save(tmp_path / "eeg.npy", np.cumsum(np.random.default_rng(1).standard_normal((20_000, 2)), axis=0))
@@ -1888,6 +1899,37 @@ class TestSlips:
         rows_ = pd.read_csv(next(path for path in made.export() if path.name == "answers.csv"))
         assert len(rows_) == len(asked)
 
+    def test_events_and_wrong_time_have_intervals_with_repeats(self, recordings, tmp_path, monkeypatch):
+        """By hand: at an end of the rate of lapses, (1 - l) / (1 - end) times the events; the rest is wrong."""
+        from types import SimpleNamespace
+
+        overall = pd.DataFrame({"n_events": [10.0], "n_events_ci": [(8.0, 12.0)], "event_seconds": [9.0],
+                                "event_rate": [0.1], "recording_seconds": [30.0]})  # fmt: skip
+        active = pd.DataFrame({"onset": [0.0], "offset": [10.0], "active": [0.4]})
+        known = SimpleNamespace(overall=overall, active=active, parts={}, sample=lambda *_, **__: overall)
+        made = opened(recordings, tmp_path / "c", segment_length=1.0, live=self.LIVE)
+        lapses = dict(zip(("lapse_rate", "lapse_rate_low", "lapse_rate_high"), (0.2, 0.1, 0.4)))
+        monkeypatch.setattr(made.live, "inference", lambda session: known)
+        monkeypatch.setattr(made.live, "_told", lambda session, labels: {**lapses, **ends})
+        ends = {"event_recall": 0.7, "event_recall_low": 0.6, "event_recall_high": 0.8}
+        told = made.live.labels(made.session)
+        low, high = 8 * 0.8 / 0.9, 12 * 0.8 / 0.6
+        assert (told["n_events_low"], told["n_events_high"]) == pytest.approx((low, high))
+        n = len(made.recordings)
+        assert told["wrong_time"] == pytest.approx(4 / n)
+        assert told["wrong_time_low"] == pytest.approx((4 - 9 * (1 - low / 10)) / n)
+        assert told["wrong_time_high"] == pytest.approx((4 + 9 * (high / 10 - 1)) / n)
+        text = " ".join(sentences(None, made.live.state(made.session, None), None))
+        assert "about 10.0 (7.1 to 16.0) events" in text
+        ends["lapse_rate"] = None
+        assert "n_events_low" not in made.live.labels(made.session)
+        noise = Slips({"lapse_rate": (0.3, 0.0, 0.45)}, 48, 26, is_noise=True)
+        monkeypatch.undo()
+        monkeypatch.setattr(made.live, "inference", lambda session: known)
+        monkeypatch.setattr("weakly.apps.label.live.repeated", lambda *_: noise)
+        made.session.tell("ana", query=made.session.ask("ana")[0].query, present=1.0, id="a")
+        assert made.live.labels(made.session) is None  # no number of events from a coin
+
     def test_few_repeats_tell_nothing_however_they_came_out(self, recordings, tmp_path):
         """Did the interval.s width decide, who misses much would be believed only where little showed."""
         for misses in (0.0, 0.3):
@@ -1899,7 +1941,9 @@ class TestSlips:
         labels = {"wrong_time": 1.0, "n_events": 5.0, "event_seconds": 5.0, "event_recall": 0.98, "lapse_rate": None}
         state = {"criterion": None, "labels": labels, "spent": made.live.spent(made.session), "goals": [],
                  "may_stop": False, "slips": slips.to_dict()}  # fmt: skip
-        assert "if you missed none: too few repeats tell how often you do" in " ".join(sentences(None, state, "ana"))
+        assert "all of this if you missed none: too few repeats tell how often you do" in " ".join(
+            sentences(None, state, "ana")
+        )
 
     def test_however_many_are_repeated_none_comes_again_at_once(self, recordings, tmp_path):
         _, asked = self.answered(recordings, tmp_path / "c", misses=0.0, repeats=0.5, segment_length=0.5)
@@ -1923,7 +1967,7 @@ class TestSlips:
             "may_stop": False,
         }
         text = " ".join(sentences(None, state, "ana"))
-        assert "98 % of them found, if you missed none" in text
+        assert "98 % of them found; all of this if you missed none: nothing tells" in text
         assert "--repeats 0.1" in text
         known = {**told, "lapse_rate": 0.3, "event_recall": 0.7, "event_recall_low": 0.6, "event_recall_high": 0.8,
                  "lapse_rate_low": 0.2, "lapse_rate_high": 0.4}  # fmt: skip

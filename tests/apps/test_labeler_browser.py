@@ -373,7 +373,7 @@ def test_screen_readers_and_the_tab_key(label, recordings, desk):
         desk.until(lambda k=k: desk.answered() == k + 1)
     words = desk.browser.execute_script("return window.said")
     assert [word for word in words if word.startswith(("present", "absent", "unsure"))] == [
-        f"{word}, saved. Segment {k + 2}, 1.5 seconds. Is there owl?"
+        f"{word}, saved. Segment {k + 2}, 1.5 seconds. Is owl present?"
         for k, word in enumerate(("present", "absent", "unsure", "present", "absent"))
     ]
     desk.until(lambda: desk.shows("enough"))  # five answers are what was paid for

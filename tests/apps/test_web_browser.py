@@ -379,7 +379,7 @@ def test_the_page_says_shares_as_the_command_line_does(page):
     said = {
         "If we go by seconds:0.5|fraction:0.3, run weakly audit, or weakly label --measure.": "If we go by “0.5 s of "
         "event or 30 % of the event”, use the tab Audit, or the command weakly label.",
-        "They are left out; --recording-length tells it.": "They are left out.",
+        "They are left out; --recording-length gives it.": "They are left out.",
         "A segment that meets the rule by the rule any, or fraction:0.5.": "A segment that meets the rule by the rule "
         "“any overlap”, or “50 % of the event”.",
     }
@@ -472,3 +472,24 @@ def test_a_file_for_another_tab_is_offered_to_it_and_outlives_a_reload(page, tmp
     again = type(page)(page.browser)
     again.until(lambda: "weak.csv: " in again.find("[data-field=weak]").text)
     again.settled()
+
+
+def test_codes_of_classes_get_names_from_a_table_and_labels_of_clips_are_offered_to_audit(page, tmp_path):
+    path, table = tmp_path / "coded.csv", tmp_path / "names.csv"
+    path.write_text("filename,onset,offset,event_label\na.wav,1,2,/m/01\na.wav,4,5,/m/02\nb.wav,1,3,/m/03\n", "utf-8")
+    table.write_text('index,mid,display_name\n0,/m/01,"Owl, hoot"\n1,/m/02,Fox\n2,/m/03,Fox\n', "utf-8")
+    page.tab("evaluate")
+    page.send("file", path)
+    assert "/m/01" in page.words()
+    page.browser.find_elements("css selector", "#panel-evaluate [type=file]")[1].send_keys(str(table))
+    page.until(lambda: page.state == "answered" and "Owl, hoot" in said(page))
+    assert "/m/01" not in page.words()
+    options = [
+        each.text for each in page.browser.find_elements("css selector", "#panel-evaluate [data-field=label] option")
+    ]
+    assert options[1:] == ["Owl, hoot", "Fox", "Fox (/m/03)"]
+    rows = '# YTID, start_seconds, end_seconds, positive_labels\n--4gqARaEJE, 0.000, 10.000, "/m/01,/m/02"\n'
+    (tmp_path / "clips.csv").write_text(rows, encoding="utf-8")
+    page.send("file", tmp_path / "clips.csv")
+    offer = page.until(lambda: page.find("[data-field=file] .help + button"))
+    page.until(lambda: offer.is_displayed() and "whole clips" in offer.text)

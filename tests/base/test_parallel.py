@@ -207,3 +207,14 @@ def test_no_digit_depends_on_the_threads_of_blas():
         alone = found()
     with threadpool_limits(2):
         assert found() == alone
+
+
+def test_an_executor_that_was_given_goes_on_and_one_that_was_made_ends():
+    with ThreadPoolExecutor(1) as mine:
+        with parallel.threads(mine) as pool:
+            assert pool is mine
+        assert mine.submit(slow_square, 2).result() == 4
+    with parallel.threads(None) as pool:
+        assert pool.submit(slow_square, 3).result() == 9
+    with pytest.raises(RuntimeError, match="shutdown"):
+        pool.submit(slow_square, 3)

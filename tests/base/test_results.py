@@ -1,10 +1,11 @@
 """Numbers in words, findings and conditions: the same grammar at every door."""
 
+import pandas as pd
 import pytest
 
 from weakly import InvalidInput
 from weakly.apps.label.live import targets
-from weakly.base.results import Condition, format_value
+from weakly.base.results import Column, Condition, format_value
 from weakly.studies.plan.decision import SENSES
 
 
@@ -48,3 +49,9 @@ def test_expected_numbers_below_ten_keep_their_digits_and_larger_counts_are_whol
     shown = [format_value("n_events", value) for value in (0.345, 9.96, 10.4, 34.5, 2140.2)]
     assert shown == ["0.345", "9.96", "10", "34", "2,140"]
     assert format_value("cost", 34.56) == "34.6"  # no count
+
+
+def test_what_rounds_to_nothing_is_said_to_be_below_it_and_a_loss_keeps_its_sign():
+    """A column shares its decimals; no number that is not 0 reads as 0, and none below it as one above."""
+    for value, shown in ((0.0004, "< 0.01"), (-0.0004, "-0.0004"), (0.0, "0.0")):
+        assert Column.of(pd.DataFrame({"gain": [value, 12.3]}))[0].cells[0] == shown

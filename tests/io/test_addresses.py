@@ -346,7 +346,7 @@ def test_lengths_on_which_files_disagree_are_unknown(tmp_path):
     for name, length in (("a.csv", 10), ("b.csv", 12)):
         rows = f"r.wav,1,2,owl,{length}\ns.wav,1,2,owl,9\n"
         (tmp_path / name).write_text("recording,onset,offset,label,recording_length\n" + rows)
-    with pytest.warns(wk.AssumptionWarning, match=r"disagree on the length of 1 recordings \(first 'r\.wav'\)"):
+    with pytest.warns(wk.AssumptionWarning, match=r"disagree on the length of 1 recording \(first 'r\.wav'\)"):
         found = wk.read([tmp_path / "a.csv", tmp_path / "b.csv"])
     assert found.recordings["length"].isna().to_dict() == {"r.wav": True, "s.wav": False}
 

@@ -154,7 +154,7 @@ def test_weak_labels_without_lengths_need_one():
 @quiet
 def test_notes_tell_what_was_understood():
     for file, words in (
-        ("dcase_2017.csv", "1 rows '0 0' say that a label was looked for and not found"),
+        ("dcase_2017.csv", "1 row '0 0': a label was looked for and not found"),
         ("sequence.selections.txt", "File Offset is used"),
         ("wide.csv", "2 recordings lost their names to a spreadsheet"),
         ("boundaries.csv", "repeated at the same time"),
@@ -699,3 +699,11 @@ def test_infinite_times_are_broken_rows_and_no_warning_of_numpy(tmp_path):
         assert "not a number" in {finding.kind for finding in check(path).findings}
         with pytest.raises(InvalidInput, match="line 2"):
             read(path)
+
+
+def test_a_clip_table_that_nobody_has_filled_in_is_one(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("file,start_time,end_time,annotation\na.wav,0,3,\na.wav,3,6,\n")
+    assert detect(Source(path)).name == "clips"
+    with pytest.warns(AssumptionWarning, match="no clip is answered yet"):
+        assert len(read_answers(path)) == 0

@@ -40,7 +40,7 @@ def test_selecting_is_the_same_when_reading_and_afterwards(table):
     assert rows_of(found) == rows_of(read(table).select("bird", **chosen)) == [["a", 0.0, 1.0, "bird"]]
     assert list(found.recordings.index) == ["a"]  # a split belongs to recordings
     assert list(read(table, where={"species": "owl"}).recordings.index) == ["a", "b"]  # a species does not
-    assert "1 recordings with another split" in " ".join(found.notes)
+    assert "1 recording with another split" in " ".join(found.notes)
     for wrong, words in (
         ({"where": {"split": "tran"}}, "did you mean 'train'"),
         ({"where": {"spilt": "train"}}, "did you mean 'split'"),

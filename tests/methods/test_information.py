@@ -560,7 +560,7 @@ def test_scores_at_the_door(tmp_path):
     late = table[table["onset"] > 15].assign(label="owl")  # a table may list detections only
     one = wk.queries({"a": 30.0}, method="information", scores=late, label="owl").recordings["a"].features
     assert np.allclose(one.values[one.times < 15], late["score"].min())
-    for wrong, said in (({"scores": late}, "none of 'event'; there are those of owl"),
+    for wrong, said in (({"scores": late}, "none of 'event', only of owl"),
                         ({"scores": table.drop(columns="score")}, "'score' is missing"),
                         ({"scores": table.assign(recording="x")}, "scores of 'x'"),
                         ({"scores": table, "features": tmp_path}, "not both"),
@@ -673,3 +673,10 @@ def test_the_wrong_seconds_of_each_particle_and_a_target_that_is_met_nine_times_
     assert Information(signal=False).is_content(near | {"likely": 2.0, "target": 1.0}, part)
     little = now | {"event_seconds": 0.16, "likely": 0.9}  # where the half of it is hard to say
     assert [method.is_content(little | {"wrong_time": x}, part) for x in (0.12, 0.26)] == [True, False]
+
+
+def test_half_a_second_without_an_event_is_closed_by_few_answers():
+    """A recording that is hardly longer than the shortest segment ends, and is absent."""
+    done = run(Information(), Recording("a", 0.5, events=NONE), SimulatedAnnotator(0.5), most_queries=20)
+    assert done.n_queries <= 4
+    assert len(done.labels.events) == 0

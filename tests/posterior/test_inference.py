@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,7 @@ def bout_timelines(n, p, lam, share, leave, stages, at_once=0.0, *, shifts):
                 yield from [(weight, row)] if heard == n else gap(heard, weight, row)
 
 
+@cache  # many timelines hold the same events
 def is_met(rule, event, query, n):
     """Whether an event satisfies a rule in a query, from the words of the rule."""
     at, l, shift = event
@@ -98,6 +100,11 @@ def is_met(rule, event, query, n):
         return False
     shared = min(b - query[0], query[1] - a)
     return shared > 1e-9 and shared >= need - 1e-9
+
+
+def share_met(rules, events, query, n):
+    """Of the rules, the share that some event satisfies in a query."""
+    return sum(any(is_met(rule, event, query, n) for event in events) for rule in rules) / len(rules)
 
 
 def enumerated(
@@ -127,7 +134,7 @@ def enumerated(
                 if said is None:
                     continue
                 _, guess, lapse = people[who]
-                met = np.mean([any(is_met(rule, event, query, n) for event in events) for rule in choice[who]])
+                met = share_met(choice[who], events, query, n)
                 chance = guess + (1 - lapse - guess) * met
                 weight *= chance if said else 1 - chance
             total += weight
@@ -136,8 +143,7 @@ def enumerated(
             for at, l, _ in events:
                 active[at : at + l] += weight
             for k, query in enumerate(further):
-                met = [any(is_met(rule, event, query, n) for event in events) for rule in choice[0]]
-                met_further[k] += weight * np.mean(met)
+                met_further[k] += weight * share_met(choice[0], events, query, n)
     if total == 0:
         return None
     return math.log(total), events_sum / total, active / total, met_further / total, squares / total

@@ -40,6 +40,20 @@ def test_each_kind_of_slip_is_told_from_the_others(truth, name, least):
     assert clean.is_known
 
 
+def test_answers_that_do_not_depend_on_the_segment_are_named():
+    coin = np.random.default_rng(0).random(420) < 0.5
+    places = answers(3)[0]
+    for said in (coin, np.arange(420) % 40 < 20):
+        found = slips_of(places, np.asarray(said, dtype=float))
+        assert found.is_noise
+        assert "little more than a coin's" in slip_words(found.to_dict())
+    assert not slips_of(places, np.zeros(420)).is_noise  # nothing may have been there
+    for much in ({}, {"lapse": 0.35}, {"guess": 0.2}, {"sticky": 0.4}):
+        found = slips_of(*answers(3, **much))
+        assert not found.is_noise
+        assert "coin" not in slip_words(found.to_dict())
+
+
 def test_drift_and_words():
     found = slips_of(*answers(1, lapse=0.3, guess=0.15, drift=4.0))
     assert found.numbers["drift"][1] > 0

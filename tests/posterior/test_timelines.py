@@ -8,7 +8,8 @@ from scipy import stats
 import weakly as wk
 from weakly.posterior import particles
 from weakly.posterior.chain import prepare
-from weakly.posterior.expected import ParameterPrior
+from weakly.posterior.expected import RATES, ParameterPrior
+from weakly.posterior.particle_kernels import NAMES
 from weakly.posterior.particles import particle_posterior
 from weakly.posterior.renewal import ENDS, Renewal, TimelinePosterior
 
@@ -109,3 +110,16 @@ def test_nothing_above_the_threshold_is_an_empty_table():
     quiet = posterior([(0, 20)], [0], renewal=Renewal(wk.Lengths.fixed(1.0), 0.01, 0.1), recording_length=LENGTH)
     assert isinstance(quiet.events(), pd.DataFrame)
     assert len(quiet.events()) == 0
+
+
+def test_recordings_that_tell_nothing_of_their_rate_leave_it_as_open_as_it_was():
+    """What nobody knows of the law of rates counts with its own prior; answers that prefer few events count more."""
+    before = ParameterPrior.broad({"event_rate": (-3.0, 1.0)})
+    k = NAMES.index("event_rate")
+    silent = before.taught([], [before.likely_laws(np.zeros(len(RATES)))] * 5)
+    assert silent.mean[k] == before.mean[k]
+    assert np.sqrt(before.covariance[k, k]) <= np.sqrt(silent.covariance[k, k]) <= 1.6
+    rare = before.taught([], [before.likely_laws(-np.exp(RATES + 5))] * 5)
+    assert rare.mean[k] < before.mean[k] - 1
+    others = np.delete(np.arange(len(NAMES)), k)
+    assert np.array_equal(rare.mean[others], before.mean[others])

@@ -1,6 +1,7 @@
 """Strong annotations to clip labels: against the definition, against the evaluation, and across rules."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,11 @@ def test_events_vanish_where_no_clip_is_present_by_the_definition():
                         r.is_present(event=(a, b), segment=(s, s + width)) for s in starts)]  # fmt: skip
                     told += [[name, a, b, label, "; ".join(missed), width]] if missed else []
     assert lost.values.tolist() == told
+    many = {width: sum(row[-1] == width for row in told) for width in (1.5, 4.0)}
+    most = max(many, key=many.get)
+    assert many[1.5] != many[4.0]
+    whole = replace(wk.evaluate(events, segment_length=[1.5, 4.0], rule=rules, phase=0.0), vanished=lost)
+    assert f"At {most:g} s the rule decides whether {many[most]} events are found at all." in whole.sentences()
     assert 0 < len(told) < 2 * len(events)
 
 

@@ -133,7 +133,7 @@ def test_timelines_made_by_hand_are_checked(bounds):
 
 def test_an_unknown_length_is_said():
     frame = pd.DataFrame({"recording": ["a"], "onset": [1.0], "offset": [2.0], "label": ["x"]})
-    with pytest.warns(AssumptionWarning, match="length of 1 of 1 recordings is unknown"):
+    with pytest.warns(AssumptionWarning, match="length of 1 of 1 recording is unknown"):
         wk.evaluate(wk.Events.from_frame(frame), **HOW)
     with pytest.raises(InvalidInput, match="recording_length must be given"):
         wk.evaluate([EV3], **HOW)

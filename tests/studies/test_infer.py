@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from benchmarks.inference_worlds import bunched_set
 from scipy import stats
+from scipy.integrate import trapezoid
 from typer.testing import CliRunner
 
 import weakly as wk
@@ -25,8 +26,8 @@ from weakly.model.lengths import Lengths
 from weakly.posterior.chain import prepare
 from weakly.posterior.class_answers import _asked_again
 from weakly.posterior.detector import compare_detectors, frames_by_class
-from weakly.posterior.fitting import AnswerPattern, Family, Sheets
-from weakly.posterior.rates import Differing
+from weakly.posterior.fitting import AnswerPattern, Family, Sheets, explore, fit
+from weakly.posterior.rates import Differing, differing
 from weakly.posterior.renewal import length_variation, lengths_of_truncated_events
 from weakly.studies.infer.training import forward_corrected_loss
 
@@ -85,7 +86,7 @@ def test_long_clips_give_the_event_time_back(world):
     assert row["n_events_ci"][0] < true[0] < row["n_events_ci"][1]
     assert row["event_seconds_ci"][0] < true[1] < row["event_seconds_ci"][1]
     assert row["event_seconds"] == pytest.approx(true[1], rel=0.25)
-    assert "10 s clips say" in found.sentences()[0]
+    assert "The 10 s clips add up to" in found.sentences()[0]
     # told that calls do not bunch, the interval is narrower
     plain = wk.infer(said, event_length=LAW, presence_criterion=0.5, bouts=False, rng=0)
     low, high = plain.overall.iloc[0]["n_events_ci"]
@@ -115,7 +116,7 @@ def test_two_lengths_identify_the_law_and_one_does_not():
     table = one.estimates.set_index("quantity")
     assert not bool(table.loc["mean_length", "identified"])
     assert not bool(table.loc["event_rate", "identified"])
-    assert any("hardly tell" in text for text in one.sentences())
+    assert any("say little about it" in text for text in one.sentences())
 
 
 def test_an_unknown_criterion_widens_the_intervals(world):
@@ -534,6 +535,9 @@ def test_a_criterion_is_kept_for_a_recording_or_drawn_for_every_answer(tmp_path)
     words = "--event-length 2 --event-rate 0.1 --recording-length 6 --presence-criterion beta:2,3 --guess-rate 0.1"
     run = CliRunner().invoke(app, ["infer", str(path), *words.split(), "--criterion-per", "answer", "--json"])
     assert json.loads(run.stdout)["settings"]["criterion_per"] == "answer"
+    nested = frame.assign(offset=[3.0, 6.0])  # no slips are estimated beside criteria that may differ anyway
+    with pytest.raises(InvalidInput, match="left out, both are estimated"):
+        wk.infer(nested, criterion_per="answer", **how | {"annotator": None, "presence_criterion": 0.5})
 
 
 def test_settings_and_headline_are_words():
@@ -641,6 +645,38 @@ def test_rates_by_a_gamma_law():
         assert found.event_rate == pytest.approx(0.1, rel=0.05)
         spread = math.sqrt(found.weights @ (np.array([one.event_rate for one in found.members]) - 0.1) ** 2) / 0.1
         assert spread == pytest.approx(variation, rel=0.2)
+
+
+def test_the_evidence_of_rates_that_differ_is_an_integral():
+    """With a given law: over the mean gap, the variation and, by itself for each recording, the rate."""
+    rng = np.random.default_rng(4)
+    frame = answers(rng, recordings(rng, rate=0.15, length=60.0, n=10), widths=(3.0,), length=60.0, noise=0.02)
+    rows = [
+        (name, each[["onset", "offset"]].to_numpy(), each["present"].to_numpy(), ("",) * len(each), 60.0)
+        for name, each in frame.groupby("recording")
+    ]
+    law, who = Lengths.of(LAW), AnswerModels.of(presence_criterion=0.5).with_noise(0.02, 0.02)
+    patterns = AnswerPattern.grouped(rows)
+    family = Family(0.5, 20, law, 1.5)
+    ready = [p.prepared(family.renewal(np.array([math.log(6.0)])), who) for p in patterns]
+    sheets = Sheets(ready, np.array([len(p.recordings) for p in patterns], dtype=float))
+    mode = fit(sheets, family, family.starts())
+    found = differing(sheets, explore(sheets, mode, nodes=64, rng=rng))
+
+    gaps = np.exp(np.linspace(-1.5, 6.0, 60))
+    rates = 1 / (gaps + law.mean)
+    logs = np.stack([sheets.logs(family.renewal(np.array([math.log(gap)]))) for gap in gaps], axis=1)
+    means, variations = np.linspace(0.0, 5.0, 51), np.log(np.geomspace(0.25, 2.0, 15))
+    total = []
+    for mean in means:
+        for variation in variations:
+            shape, rate = math.exp(-2 * variation), 1 / (math.exp(mean) + law.mean)
+            density = stats.gamma(shape, scale=rate / shape).pdf(rates)
+            chances = -trapezoid(density * np.exp(logs - logs.max(axis=1, keepdims=True)), rates, axis=1)
+            value = sheets.times @ (np.log(chances) + logs.max(axis=1))
+            total.append(value + family.log_prior(np.array([mean])) + stats.norm(math.log(0.6), 0.6).logpdf(variation))
+    width = math.log((means[1] - means[0]) * (variations[1] - variations[0]))
+    assert found.log_evidence == pytest.approx(np.logaddexp.reduce(total) + width, abs=0.4)
 
 
 def bouts(rng, *, n, length):
@@ -985,6 +1021,9 @@ def test_audit_compares_detectors(two_detectors, tmp_path):
     [
         ({"recording": "z"}, {}, "no recording with answers has any; answers are of 'a', scores of 'z'"),
         ({"score": np.nan}, {}, "scores, row 1: .* is no frame"),
+        ({"score": "high"}, {}, r"scores, row 1: \(0.0, 1.0, high\) is no frame"),
+        ({"label": "jay"}, {}, "there are none of 'owl', only of jay; name the classes alike"),
+        ({"recording": ["x/a.wav", "y/a.wav"]}, {}, "no recording with answers has any; answers are of 'a'"),
         ({"offset": 0.0}, {}, "scores, row 1: .* is no frame"),
         (None, {"scores": pd.DataFrame({"recording": ["a"]})}, "'onset' is missing"),
         (None, {"answers": None}, "without answers give scores= and like="),
@@ -997,6 +1036,39 @@ def test_scores_that_are_refused(change, how, message):
         wk.infer(given.pop("answers"), presence_criterion=0.5, **given)
 
 
+def test_scores_are_doubted_in_words():
+    """What a stranger's scores lack is said, and scores that tell nothing change nothing."""
+    rng = np.random.default_rng(4)
+    made = recordings(rng, rate=0.1, length=30.0, n=8)
+    scores, said = detected(rng, made, length=30.0), answers(rng, made, widths=(3.0,), length=30.0)
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.2, "draws": 2, "rng": 0}
+    odds = scores.assign(score=1 / (1 + np.exp(-scores["score"])))
+    plain, good = wk.infer(said, **how), wk.infer(said, scores=scores, **how)
+    assert good.caveats() == []
+    named = scores.assign(recording=["r0" if name == "r0" else f"in/{name}.WAV" for name in scores["recording"]])
+    same = wk.infer(said, scores=named, **how)
+    np.testing.assert_array_equal(same.active["active"], good.active["active"])
+    wide = scores[scores.index % 30 == 0].assign(offset=lambda rows: rows["onset"] + 3)
+    for table, more, words in (
+        (scores[scores["score"] > 1], {}, r"scores cover [\d.]+ % of the time; the rest has no evidence either way"),
+        (wide, {}, r"frames of 3 s are long for events of 1 s, .* Give frames of at most 0.5 s"),
+        (scores.assign(score=rng.normal(size=len(scores))), {}, "the scores explain the answers no better than chance"),
+        (scores.assign(score=-scores["score"]), {}, r"the higher the score, the less likely an event"),
+        (odds, {"calibrate": False}, "all scores are from 0 to 1 but are not taken as probabilities"),
+    ):
+        with pytest.warns(AssumptionWarning, match=words):
+            found = wk.infer(said, scores=table, **how, **more)
+        if "chance" in words:  # a search that goes astray finds events everywhere
+            assert found.summary["event_seconds"].sum() == pytest.approx(plain.summary["event_seconds"].sum(), rel=0.1)
+    with pytest.warns(AssumptionWarning, match="not taken as probabilities"):
+        wk.infer(None, scores=odds, like=good, draws=2, rng=0)
+    with pytest.raises(InvalidInput, match=r"scores must be probabilities as those of like, got .*; logits"):
+        wk.infer(None, scores=scores, like=wk.infer(said, scores=odds, **how), draws=2, rng=0)
+    two = pd.concat([said, said.assign(label="jay")])
+    notes = wk.infer(two, scores=scores.assign(label="owl"), **how).notes
+    assert "scores: there are none of jay; these are inferred from the answers alone" in notes
+
+
 def test_files_of_scores(tmp_path):
     """A table of frames, BirdNET's results and arrays with a hop, by the command and by the reader."""
     onset = np.arange(0.0, 6.0, 0.5)
@@ -1004,6 +1076,12 @@ def test_files_of_scores(tmp_path):
     frame.assign(File="clips/a.wav", **{"Common name": "owl"}).to_csv(tmp_path / "birdnet.csv", index=False)
     table = read_scores(tmp_path / "birdnet.csv")
     assert table.columns.tolist() == ["recording", "onset", "offset", "score", "label"]
+    frame.to_csv(tmp_path / "a.BirdNET.results.csv", index=False)
+    assert set(read_scores(tmp_path / "a.BirdNET.results.csv")["recording"]) == {"a"}
+    raven = {"Begin Time (s)": [3.0, 63.0], "End Time (s)": [6.0, 66.0], "File Offset (s)": [3.0, 3.0]}
+    raven |= {"Begin Path": ["x/a.wav", "x/b.wav"], "Confidence": [0.5, 0.7], "Common Name": "owl"}
+    pd.DataFrame(raven).to_csv(tmp_path / "raven.txt", sep="\t", index=False)
+    assert read_scores(tmp_path / "raven.txt")[["onset", "offset"]].to_numpy().tolist() == [[3, 6], [3, 6]]
     (tmp_path / "arrays").mkdir()
     np.save(tmp_path / "arrays/a.npy", np.linspace(0.1, 0.9, 12))
     pd.testing.assert_frame_equal(

@@ -550,7 +550,7 @@ class TestPilot:
         frame = pd.DataFrame({"recording": ["a", "b"], "onset": [1.0, 2.0], "offset": [2.0, 4.0], "label": "x"})
         events = wk.Events.from_frame(frame)
         made = asking(events, presence_criterion=0.3, methods="fixed")
-        assert made.details.startswith("Nobody says how long the 2 recordings are")
+        assert made.details.startswith("It is not known how long the 2 recordings are")
         told = asking(events, presence_criterion=0.3, recording_length=30, methods="fixed")
         assert told.listened == 60
         with pytest.raises(wk.InvalidInput, match="must reach the last event"):
@@ -580,13 +580,13 @@ class TestNotKnown:
         frame = pd.DataFrame({"onset": rng.uniform(0, 50, 80), "label": "x", "recording": np.arange(80) % 20})
         frame = frame.assign(offset=frame["onset"] + rng.lognormal(0, 0.4, 80)).astype({"recording": str})
         made = asking(wk.Events.from_frame(frame), presence_criterion=0.5, methods="fixed")
-        assert made.details.startswith("Nobody says how long the 20 recordings are: each is taken to end with its last")
+        assert made.details.startswith("It is not known how long the 20 recordings are: each is taken to end")
         assert "New recordings will have" in made.details  # most events do not end their recording
         told = wk.Events.from_frame(frame, recording_length={str(k): 60.0 for k in range(19)})
         some = asking(told, presence_criterion=0.5, methods="fixed")
-        assert some.details.startswith("Nobody says how long one recording is")
+        assert some.details.startswith("It is not known how long one recording is")
         known = asking(wk.Events.from_frame(frame), presence_criterion=0.5, recording_length=60, methods="fixed")
-        assert "Nobody says" not in known.details
+        assert "It is not known how long" not in known.details
         assert "New recordings will have" in known.details
 
     @pytest.mark.parametrize("case", ["begin at 0", "end their recording", "begin at 2 s", "fill their recording"])
@@ -601,7 +601,7 @@ class TestNotKnown:
         assert made.uncertainty is None
         assert "settle" not in made.details
         assert "New recordings will" not in made.details
-        assert ("Nobody says" in made.details) == (not known)
+        assert ("It is not known how long" in made.details) == (not known)
 
     def test_other_work_is_not_scored_on_the_pilot(self):
         """Events that are drawn anywhere do not lie where those of the pilot lie."""

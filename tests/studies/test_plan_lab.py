@@ -177,7 +177,7 @@ class TestTheAnswer:
         assert lines[1].startswith("Yours (poor): 10 s segments")
         assert lines[2].startswith("Plain: 2 s segments, 500 hours")
         assert "2 s segments, 500 hours" in lines[2]
-        assert "all found (pays from 6 events on). weakly queries" in lines[2]
+        assert "all found (faster from 6 events on). weakly queries" in lines[2]
         assert all(len(line) <= 160 for line in lines)
         assert "a second or half of an event" in owls.assumed
         assert "one event per recording" in owls.assumed

@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from statistics import median
 from typing import IO, Any
 
 import numpy as np
 
 from .errors import InvalidInput
-from .symbols import SYMBOLS, check, choice
+from .symbols import HEADS, SYMBOLS, check, choice, headed
 
 #: The words of results, in the order of tables; each has a standard error column with the suffix _se.
 METRICS = (
@@ -175,6 +176,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else many}"
 
 
+def with_ends(rows: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+    """Numbers with their intervals (middle, low, high) as columns: x, x_low, x_high."""
+    return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
+
+
 def law_name(law: Any) -> str:
     """A frozen law of scipy as people write it.
 
@@ -205,6 +211,89 @@ def safe_label(text: Any, *, most: int = 60) -> str:
     """
     clean = printable(str(text)[: 4 * most]).replace("\n", "?")
     return clean if len(clean) <= most else clean[: most - 3] + "..."
+
+
+def _joined(name: str, names: list[str]) -> bool:
+    """Whether a column is shown within another: the error or the ends of the interval of its value."""
+    value = name.removesuffix("_se").removesuffix("_low").removesuffix("_high")
+    ends = name.endswith("_se") or (f"{value}_low" in names and f"{value}_high" in names)
+    return name != value and value in names and ends
+
+
+_CLASSES = {"all": "all classes", "mean": "mean of classes"}
+_GIVEN = ("segment_length", "presence_criterion", "hop")  # no digit of what somebody asked for is left out
+
+
+def _places(name: str, values: list[float]) -> int | None:
+    """The decimals that all numbers of a column share; None if they are counts, or words."""
+    if not values or name in _GIVEN:
+        return None
+    needed = max(len(format_value(name, value).partition(".")[2]) for value in values)
+    return min(needed, 2 if median(map(abs, values)) >= 1 else 3) or None
+
+
+class Column:
+    """One column of a table for people: its name, its head, its cells as text; times of hours in hours."""
+
+    def __init__(self, name: str, rows: list[dict[str, Any]], head: str | None) -> None:
+        values = [row[name] for row in rows]
+        numbers = [float(each) for each in values if isinstance(each, (int, float)) and not isinstance(each, bool)]
+        numbers = [each for each in numbers if math.isfinite(each)]
+        self.name = name
+        self.scale = 3600.0 if name == "listened" and max(numbers, default=0) >= 3600 else 1.0
+        self.places = _places(name, [each / self.scale for each in numbers])
+        ends = [(row.get(f"{name}_low"), row.get(f"{name}_high")) for row in rows]
+        widths = [
+            (high - low) / self.scale for low, high in ends if low is not None and high is not None and low < high
+        ]
+        if self.places is not None and widths and min(widths) < math.inf:  # two digits of the narrowest interval
+            self.places = min(self.places, max(0, 1 - math.floor(math.log10(min(widths)))))
+        self.is_words = bool(values) and not numbers and any(isinstance(each, str) for each in values)
+        self.head = head or HEADS.get(name) or headed(name).replace("(s)", "(h)" if self.scale != 1 else "(s)")
+        self.cells = [self._cell(row) for row in rows]
+
+    @classmethod
+    def of(cls, frame: Any, heads: dict[str, str] | None = None) -> list[Column]:
+        """The columns of a table that say something.
+
+        A standard error stands behind its value, an interval too; a column that says nothing, or of all classes in
+        every row, is left out.
+
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"seconds": [10.284], "seconds_low": [8.001], "seconds_high": [15.002]})
+        >>> Column.of(table)[0].cells
+        ['10.3 (8.0 to 15.0)']
+        """
+        names = [str(name) for name in frame.columns]
+        rows = [dict(zip(names, row)) for row in frame.itertuples(index=False, name=None)]
+        texts = {name: {format_value(name, row[name]) for row in rows} for name in names}
+        kept = [name for name in names if not _joined(name, names) and not (rows and texts[name] <= {"–", ""})]
+        if len(rows) > 1 and "label" in kept and all(row["label"] == "all" for row in rows):
+            kept.remove("label")
+        return [cls(name, rows, (heads or {}).get(name)) for name in kept]
+
+    def _number(self, value: Any) -> str:
+        plain = format_value(self.name, value)
+        if plain in ("–", "yes", "no") or plain.endswith("%") or not isinstance(value, (int, float)):
+            return _CLASSES.get(plain, plain) if self.name == "label" else plain
+        value = value / self.scale
+        plain = format_value(self.name, value)
+        if self.places is None:
+            return plain
+        short = f"{round(value, self.places) + 0.0:,.{self.places}f}"
+        exact, rounded = (float(text.replace(",", "")) for text in (plain, short))
+        # What is not nothing is not 0.00, what is not all of it not 1.00.
+        if rounded in (0.0, 1.0) and abs(value - rounded) > 1e-9 and exact != rounded:
+            return plain if rounded or value < 0 else f"< {10**-self.places:g}"
+        return short
+
+    def _cell(self, row: dict[str, Any]) -> str:
+        value = self._number(row[self.name])
+        error, low, high = (row.get(f"{self.name}_{end}") for end in ("se", "low", "high"))
+        if error is not None and error > 0:
+            return f"{value} ± {self._number(error)}"
+        low, high = self._number(low), self._number(high)
+        return f"{value} ({low} to {high})" if "–" not in (low, high) else value
 
 
 @dataclasses.dataclass(frozen=True)

@@ -117,6 +117,17 @@ def plain_name(word: str) -> str:
     return word.replace("_", " ")
 
 
+#: Heads of columns that are shorter than their names.
+HEADS = {
+    "wrong_time": "wrong time (s)",
+    "painted_seconds": "seconds labelled present",
+    "onset": "onset (s)",
+    "offset": "offset (s)",
+    "n_phantom": "present, no event",
+    "n_missed": "absent on an event",
+}
+
+
 def headed(word: str) -> str:
     """The same with its unit, over a column.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import typer
 
 from ..base.errors import InvalidInput
-from ..base.results import printable, to_json, write_file
+from ..base.results import Column, printable, to_json, write_file
 from ..base.symbols import numbers as numbers
 from ..base.symbols import pairs
 
@@ -72,7 +72,7 @@ _SAMPLE = "Only N recordings, whole, chosen by a hash of their names."
 SHARED: dict[str, tuple[Any, Any]] = {
     "label": _shared("--label", "Only this class; or the class of files that name none."),
     "recording_length": _shared("--recording-length", "Seconds, or a file with the columns filename and duration."),
-    "format": _shared("--format", "Format of the files; left out, it is found by looking into each."),
+    "format": _shared("--format", "Format of the files; by default recognised by content."),
     "columns": _shared("--columns", _COLUMNS),
     "where": _shared("--where", "Only rows with this value in a column: split=train; may be repeated.", list[str]),
     "annotator": _shared(
@@ -82,7 +82,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     ),
     "merge": _shared("--merge", "Join classes first: 'bird=robin,wren'; may be repeated.", list[str]),
     "examined": _shared("--examined", _EXAMINED, metavar="FILE"),
-    "point_length": _shared("--point-length", "Points become events of so many seconds around them.", float),
+    "point_length": _shared("--point-length", "Points become events of this many seconds, centred on them.", float),
     "open_end": _shared("--open-end", "An event without an end: 'recording' lets it last as long as its recording."),
     "absent": _shared("--absent", "Classes that say that nothing was there: silence,SIL; none: they are classes."),
     "sheet": _shared("--sheet", "The sheet of a workbook (xlsx, ods)."),
@@ -94,7 +94,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "report": _shared("--report", "Write one self-contained HTML file.", Path, metavar="FILE.html", callback=fresh),
     "quiet": _shared("--quiet", "No notes on stderr.", bool, False, "-q"),
     # Eager, so that it is known when the places to write to are looked at.
-    "force": _shared("--force", "Write over files that are there.", bool, False, is_eager=True),
+    "force": _shared("--force", "Overwrite existing files.", bool, False, is_eager=True),
 }
 
 
@@ -200,9 +200,10 @@ def tell_reading(rows: _Rows, *, quiet: bool = False) -> _Rows:
             note(f"weakly: read: {line}")
         sums = rows.account
         if rows.reading and sums["rows"] != sums["events"]:
-            kinds = ", ".join(f"{sums[kind]} {kind}" for kind in ("events", "empty", "skipped", "merged") if sums[kind])
-            kinds += f" ({sums['absent']} of them say absent)" if sums.get("absent") else ""
-            note(f"weakly: read: {sums['rows']} rows = {kinds}")
+            known = ("events", "empty", "skipped", "merged")
+            kinds = ", ".join(f"{sums[kind]:,} {kind}" for kind in known if sums[kind])
+            kinds += f" ({sums['absent']:,} of them say absent)" if sums.get("absent") else ""
+            note(f"weakly: read: {sums['rows']:,} rows = {kinds}")
     return rows
 
 
@@ -382,8 +383,6 @@ def print_table(frame: Any, *, title: str | None = None) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from ..base.report import Column
 
     width, every = columns(), Column.of(frame)
     if width is not None and width < 100:  # what all rows share is the first to go

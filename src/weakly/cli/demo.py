@@ -128,9 +128,7 @@ def serve(
     host: str = option("Address to listen on; 0.0.0.0 lets other machines in.", "127.0.0.1"),
     port: int = option("Port to listen on; 0 takes any free one.", 8765, min=0, max=65535),
     browser: bool = option("Open the page in a browser.", True, "--open/--no-open"),
-    names: list[str] = option(
-        "A further name by which the server may be called; repeat for more.", [], "--allow-host", metavar="NAME"
-    ),
+    names: list[str] = option("A further name of the server; repeatable.", [], "--allow-host", metavar="NAME"),
     max_upload_mb: float = option("Largest file that may be sent.", 64.0, min=0.001),
     max_rows: int = option("Most rows that a file may have.", 2_000_000, min=1),
     max_seconds: float = option("Longest that one question may take.", 120.0, min=0.1),

@@ -57,7 +57,7 @@ def evaluate(
     hop: float = option("Seconds between the starts of overlapping segments."),
     votes: int = option("Overlapping segments that must agree, with --hop."),
     compare_rules: bool = option(
-        "The rules of the tools too, and the events that some lose.", False, "--compare-rules"
+        "Evaluate the rules of common tools too, and list events that some lose.", False, "--compare-rules"
     ),
     labels: Path = option("Write clip labels: .csv (clips), .tsv (DCASE) or a folder.", metavar="OUT", callback=fresh),
     best: bool = option("Only the best segment length of each class.", False, "--best"),
@@ -67,7 +67,7 @@ def evaluate(
         "Address of a Dask scheduler, or 'local'; the workers of a cluster read the chunks of data sets.",
         metavar="ADDRESS",
     ),
-    resume: Path = option("Keep the sums of finished chunks here; a run that was ended goes on.", metavar="FOLDER"),
+    resume: Path = option("Keep the sums of finished chunks here; an interrupted run continues.", metavar="FOLDER"),
     *,
     reading: ReadingOptions,
     outlet: Outlet,
@@ -268,7 +268,7 @@ Examples:
     _AUDIT_HELP,
     reading="label recording_length where annotator merge columns format examined sample on_error",
     label=_LABEL,
-    format=option("Format of the weak labels or answers; left out, it is found out.", None, "--format"),
+    format=option("Format of the weak labels or answers; by default recognised by content.", None, "--format"),
     examined=option("Who looked at what: all, a table of recordings, or UEM.", None, "--examined"),
     sample=option("Only N recordings, whole, of --strong, --weak or --answers alone.", min=1, metavar="N"),
 )
@@ -370,7 +370,7 @@ def _joined(tables: list[Any], merge: dict[str, list[str]]) -> list[Any]:
 _INFER_HELP = """Infer events from answers: when they were, how many and how long, each with an interval.
 
 Answers are present/absent labels of segments of any length, overlapping, nested, repeated, by one or several people.
-What is left out (rate, law of event lengths, criterion) is estimated from them, as far as they tell.
+What is left out (rate, law of event lengths, criterion) is estimated from them, as far as they allow.
 
 Examples:
 

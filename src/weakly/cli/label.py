@@ -16,7 +16,7 @@ from .queries import is_given, matching
 _HELP = """Hear or see a segment, press a key: label recordings in the browser, alone or in a team; measure people.
 
 The page plays one segment after the other and keeps every answer in DIR/campaign.db at once: stop when you like, run
-the same command again (or weakly label DIR), and it goes on where it was. The owner's button, or --export, writes
+the same command again (or weakly label DIR), and it continues where it was. The owner's button, or --export, writes
 strong and weak labels, answers and the audit into DIR/labels. The link that opens holds a token, without which nobody
 is answered; --annotators gives everybody a link. Recordings are played from the folders that you name, and no others.
 
@@ -97,13 +97,13 @@ def label(
     feature_hop: float = option("Seconds per row, where these files hold no times."),
     sample_rate: float = option("Of signals in npy or CSV files."),
     events: Path = option("Known events, for --measure and for the audit of --export; any format weakly reads."),
-    repeats: float = option("Ask this share again, unseen: tells how often you slip.", 0.0, min=0.0, max=0.5),
+    repeats: float = option("Ask this share again, unannounced, to measure how often you slip.", 0.0, min=0.0, max=0.5),
     mark: bool = option(
         "Mark where events begin and end, page by page (--segment-length, else 30 s).", False, "--mark"
     ),
-    minutes: float = option("Say after so many minutes of work that you may stop: a pilot.", min=0.1),
+    minutes: float = option("After this many minutes of work, say that you may stop: a pilot.", min=0.1),
     together: bool = option("Ask about all classes of a segment at once: tick what is there.", False, "--together"),
-    in_order: bool = option("Ask in the order of time, not shuffled.", False, "--in-order"),
+    in_order: bool = option("Ask in the order of time instead of at random.", False, "--in-order"),
     measure: bool = option(
         "Measure how much of an event you need, and nothing else: five minutes.", False, "--measure"
     ),
@@ -112,7 +112,7 @@ def label(
     annotators: str = option("A team: ana,ben. Each gets a link with a token."),
     votes: int = option("How many of the team answer each segment.", 1, min=1),
     event_length: str = option("Seconds, or a law (lognorm:s=0.5,scale=1): shows how good the labels are."),
-    event_rate: float = option("Events per second; left out, the answers tell."),
+    event_rate: float = option("Events per second; by default estimated from the answers."),
     presence_criterion: float = option("Share of an event that you need to notice it, where you know; else 0.5."),
     target: str = option(
         "When to stop: wrong_time<=1 (seconds per recording), event_recall>=0.9 (with --repeats); or a budget: "

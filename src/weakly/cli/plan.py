@@ -16,8 +16,8 @@ from .common import Outlet, ReadingOptions, chosen, columns, command, deliver, n
 _HELP = """Plan labeling: three choices with their hours of work, wrong time, events found and command.
 
 A verdict and the recommended choice come first, then plain segments, marking by hand and what beats both. Work is hours
-of hearing, answering and marking; --per-hour makes money of it. With --out DIR, DIR/plan.json serves weakly queries
---plan and weakly label --plan.
+of hearing or viewing, answering and marking; --per-hour makes money of it. With --out DIR, DIR/plan.json serves weakly
+queries --plan and weakly label --plan.
 
 Give an event length (or a law of lengths), or pilot annotations in any format that weakly reads. Of tables (Parquet,
 CSV; files or addresses) with more than 5 million rows a sample of recordings is read; the work is that of all.

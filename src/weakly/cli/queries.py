@@ -250,7 +250,7 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     turn = int(found.frame["round"].max())
     say(
         f"{found.method}, round {turn}: {counted(found.n_queries, 'query')} in {counted(recordings, 'recording')}, "
-        f"{found.to_review}, about {hours(work)} of work ({seconds_per_answer:g} s per answer besides)"
+        f"{found.to_review}, about {hours(work)} of work ({seconds_per_answer:g} s per answer included)"
     )
     again = int(found.frame["method"].str.startswith("repeat").sum())
     if again:
@@ -269,4 +269,4 @@ def _say(found: Any, seconds_per_answer: float) -> None:
     if found.follows_answers:
         say("the method follows the answers: this is its next round, not its last")
     if found.skipped:
-        say(f"{len(found.skipped)} recordings were skipped")
+        say(f"skipped: {counted(len(found.skipped), 'recording')}")

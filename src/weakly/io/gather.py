@@ -47,6 +47,37 @@ def name_key(name: str) -> str:
     return re.sub(rf"\.({_ENDINGS})$", "", base, flags=re.IGNORECASE).replace(" ", "_").strip("_")
 
 
+def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
+    """The known name of each name: the same one, else the one that is the same without folder and ending.
+
+    A name without either is left out, and so is one that shares what is left of it with another on its own side.
+
+    >>> matched(["a.wav", "x/b.flac", "c"], ["a.wav", "b.wav", "c.wav", "y/c.wav"])
+    {'a.wav': 'a.wav', 'x/b.flac': 'b.wav'}
+    """
+    mine, theirs = ({str(name): name_key(str(name)).lower() for name in side} for side in (names, known))
+    alone = {key: name for name, key in theirs.items()}
+    counts = [Counter(side.values()) for side in (mine, theirs)]
+    known_as = {name: name if name in theirs else alone.get(key) for name, key in mine.items()}
+    once = {name for name, key in mine.items() if name in theirs or all(count[key] == 1 for count in counts)}
+    return {name: other for name, other in known_as.items() if other is not None and name in once}
+
+
+def scores_of(
+    by_class: Mapping[str | None, Mapping[str, Any]], label: str, names: Sequence[str], whose: str = "scores"
+) -> dict[str, Any]:
+    """The scores of a class (or of any) in these recordings, under their names; ``whose``, for errors."""
+    table = by_class.get(label, by_class.get(None, {}))
+    if not table:
+        there = ", ".join(map(str, list(by_class)[:5]))
+        raise InvalidInput(f"{whose}: there are none of {label!r}, only of {there}; name the classes alike")
+    other = matched(names, table)
+    if names and not other:
+        which = f"answers are of {names[0]!r}, scores of {next(iter(table))!r}"
+        raise InvalidInput(f"{whose}: no recording with answers has any; {which}")
+    return {name: table[match] for name, match in other.items()}
+
+
 def match_lengths(given: Mapping[str, float], names: Iterable[str], notes: list[str]) -> dict[str, float]:
     """The given lengths under the names of the recordings, also where these differ by folder, ending, space or a Y.
 
@@ -184,7 +215,7 @@ class FileRows:
         told = [pair for rows in self.files for pair in rows.lengths.items()]
         clash = {name for name, length in told if abs(stated.setdefault(name, length) - length) > 1e-6 * length}
         if clash:
-            words = f"files disagree on the length of {len(clash)} recordings (first {quoted(min(clash))})"
+            words = f"files disagree on the length of {counted(len(clash), 'recording')} (first {quoted(min(clash))})"
             self.notes.append(f"{words}; it is taken as unknown")
         known = {name: length for name, length in stated.items() if name not in clash}
         if self.sample is not None and isinstance(self.sample.lengths, Mapping):

@@ -184,7 +184,7 @@ def rows_of(table: ColumnTable, dialect: Dialect = LOOSE, classes: Sequence[str]
                 onset[i], blank[i] = np.inf, False  # is one without times
     zero = (onset == 0) & (offset == 0)
     if dialect.sought and zero.any():
-        source.note(f"{int(zero.sum())} rows '0 0' say that a label was looked for and not found")
+        source.note(f"{counted(int(zero.sum()), 'row')} '0 0': a label was looked for and not found")
         blank |= zero
     if dialect.nothing:
         blank |= np.array([value.strip().lower() in dialect.nothing for value in label], dtype=bool)

@@ -156,6 +156,7 @@ _NAMES = {
     "recording": ("recording", "file", "filename", "begin path", "begin file", "filepath", "audio"),
     "onset": ("onset", "start", "start (s)", "start_time", "begin time (s)", "begin", "start_s"),
     "offset": ("offset", "end", "end (s)", "end_time", "end time (s)", "stop", "end_s"),
+    "into": ("file offset (s)",),  # where the onset runs on over several files
     "middle": ("times", "time", "timestamp", "timestamps", "seconds"),
     "score": ("score", "confidence", "probability", "logit", "prob"),
     "label": ("label", "event_label", "common name", "species", "class"),
@@ -202,7 +203,11 @@ def _scores_in(file: Path, hop: float | None) -> pd.DataFrame:
     if missing:
         raise InvalidInput(f"{file}: no column says the {missing[0]} of a frame; there are {', '.join(columns)}")
     frame = pd.DataFrame({word: columns[name] for word, name in names.items() if word != "middle"})
-    return frame.assign(recording=file.stem if "recording" not in frame else frame["recording"].astype(str))
+    if "into" in frame:
+        ends = {"onset": frame["into"], "offset": frame["into"] + frame["offset"] - frame["onset"]}
+        frame = frame.assign(**ends).drop(columns="into")
+    name = file.stem.partition(".BirdNET.")[0]
+    return frame.assign(recording=name if "recording" not in frame else frame["recording"].astype(str))
 
 
 COLOURS = {"white": 0.0, "pink": 1.0, "brown": 2.0}

@@ -167,7 +167,7 @@ class Source:
         """Blank the lines of ``#`` (and of a version) before the first other one, which keep their numbers."""
         lines = self.text.splitlines(keepends=True)
         n = next((i for i, line in enumerate(lines) if line.strip() and not COMMENT.match(line)), 0)
-        return n > 0 and self.without(n, f"{n} lines of comments before the first row are passed over")
+        return n > 0 and self.without(n, f"the comments up to line {n} are passed over")
 
     def untitle(self) -> bool:
         """Blank a first line of one field above one of several names, which are those of a table below its title."""

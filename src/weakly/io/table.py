@@ -179,9 +179,8 @@ class TextRows:
         clip = self.source.on_error.endswith("clip")  # the events will be cut there
         self.lengths.update({n: length for n, length in lengths.items() if clip or n not in late})
         if late and not clip:
-            told = (
-                f"the stated length of {len(late)} recordings (first {quoted(next(iter(late)), most=60)}) ends before"
-            )
+            which = f"{counted(len(late), 'recording')} (first {quoted(next(iter(late)), most=60)})"
+            told = f"the stated length of {which} ends before"
             told += f" their last event, by at most {max(late.values()):.3g} s; it is taken as unknown; "
             told += "on_error='clip' (--on-error clip) keeps it and cuts the events there"
             self.source.note(told, kind="past the end")

@@ -201,9 +201,8 @@ class Information(Method):
             return parts
         for segment in asked.segments[asked.present == 1]:
             inside = [k for k, part in enumerate(parts) if part.start < segment[1] and part.end > segment[0]]
-            if any(parts[k].low <= segment[0] and segment[1] <= parts[k].high for k in inside):
-                continue
-            if all(self._is_silent(recording, asked, parts[k]) for k in inside):
+            is_explained = any(parts[k].low <= segment[0] and segment[1] <= parts[k].high for k in inside)
+            if not is_explained and all(self._is_silent(recording, asked, parts[k]) for k in inside):
                 first, last = parts[inside[0]], parts[inside[-1]]
                 one = Stretch(first.start, last.end, first.low, last.high)
                 parts = (*parts[: inside[0]], one, *parts[inside[-1] + 1 :])
@@ -483,12 +482,11 @@ def asked_together(
         return [(name, a, b) for (name, _), each in wanted.items() for a, b in np.vstack(each).tolist()]
     told: list[tuple[float, str, list[float]]] = []
     for (name, start), each in wanted.items():
-        for label, campaign in campaigns.items():
-            each.append(methods[label].proposed(*campaign[name], start, _TOGETHER // len(campaigns)))
-        pool = np.vstack(each)
-        for _, asked in (campaign[name] for campaign in campaigns.values()):
-            pool = unlike(pool, asked.segments[np.isnan(asked.present)])
-        gain = sum(methods[label].gain(*campaign[name], start, pool) for label, campaign in campaigns.items())
+        ways = [(methods[label], *campaign[name]) for label, campaign in campaigns.items()]
+        each += [how.proposed(one, asked, start, _TOGETHER // len(ways)) for how, one, asked in ways]
+        refused = [asked.segments[np.isnan(asked.present)] for *_, asked in ways]
+        pool = unlike(np.vstack(each), np.vstack(refused))
+        gain = sum(how.gain(one, asked, start, pool) for how, one, asked in ways)
         told += [(-float(x), name, segment) for x, segment in zip(np.asarray(gain), pool.tolist())]
     chosen: dict[str, Intervals] = {}
     places: list[tuple[str, float, float]] = []

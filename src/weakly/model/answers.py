@@ -159,7 +159,7 @@ class RowTable(ABC):
                 gone = set(frame["recording"][~hit])
                 listing = listing[[str(each) not in gone for each in listing.index]]
                 if gone:
-                    notes += (f"{len(gone)} recordings with another {name} than {value!r} are left out",)
+                    notes += (f"left out: {counted(len(gone), 'recording')} with another {name} than {value!r}",)
             keep &= hit
         for role, wanted in (("annotator", annotator), ("label", label)):
             if wanted is None:

@@ -227,9 +227,8 @@ class Prepared:
         logs = np.array([prior + run.log_likelihood for prior, run in zip(log_prior, runs)])
         top = float(logs.max())
         log_likelihood = self._level + top + math.log(float(np.exp(logs - top).sum()))
-        return Posterior(
-            process, self.recording_length, self.people, combinations, weights, self.grid, runs, log_likelihood
-        )
+        mixture = combinations, weights, self.grid, runs, log_likelihood
+        return Posterior(process, self.recording_length, self.people, *mixture)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ..base.errors import InvalidInput
+from ..base.results import with_ends
 from ..base.symbols import check, choice
 from ..model.annotator import TIE, Annotator
 from ..model.intervals import Bools, Floats, Ints
@@ -76,9 +77,7 @@ class CriterionEstimate:
 
     def flat(self) -> dict[str, Any]:
         """Each of :data:`NUMBERS` with the ends of its interval, by the names of a table's columns."""
-        ends = {name: getattr(self, f"{name}_ci") for name in NUMBERS}
-        rows = {name: (getattr(self, name), *ends[name]) for name in NUMBERS}
-        return {f"{name}{end}": x for name, row in rows.items() for end, x in zip(("", "_low", "_high"), row)}
+        return with_ends({name: (getattr(self, name), *getattr(self, f"{name}_ci")) for name in NUMBERS})
 
     @property
     def annotator(self) -> Annotator:

@@ -19,10 +19,9 @@ correlation :math:`\rho` between neighbouring steps, evidence is as strong as th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,8 @@ import pandas as pd
 
 from ..base.errors import InvalidInput
 from ..base.parallel import in_order
-from ..model.intervals import Features
+from ..base.results import percent
+from ..model.intervals import Features, merge
 from .chain import Prepared, prepare
 from .renewal import Array, Renewal
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _SPREAD = 3.0  # of a (scores in standard deviations) and b before the answers
 _DRAWN = 2000  # sets of recordings, for the intervals of a comparison
 _SURE = 1e-6  # probabilities are no nearer to 0 and 1
+_COVERED, _BY_CHANCE = 0.95, 3.0  # of the time; what two numbers that are fitted gain where scores tell nothing
 _WHITE = 0.95  # times the slope: errors that leave more of it do not go on
 
 
@@ -109,6 +110,9 @@ class Calibration:
 
     def evidence(self, frames: FrameScores, step: float, n: int) -> Array:
         """s per step."""
+        if self.of_odds and not frames.of_probabilities:
+            low, high = frames.values.min(), frames.values.max()
+            raise InvalidInput(f"scores must be probabilities as those of like, got {low:.3g} to {high:.3g}; logits?")
         frames = replace(frames, values=log_odds(frames.values)) if self.of_odds else frames
         scores, many = frames.per_step(step, n)
         return self.scale * scores + self.offset * many
@@ -125,11 +129,13 @@ def frames_by_class(scores: pd.DataFrame) -> dict[str | None, dict[str, FrameSco
     missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
     if missing:
         raise InvalidInput(f"scores must have columns recording, onset, offset and score; {missing[0]!r} is missing")
-    numbers = scores[["onset", "offset", "score"]].to_numpy(np.float64)
+    spans = scores[["onset", "offset", "score"]]
+    numbers = spans.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     wrong = ~np.isfinite(numbers).all(axis=1) | (numbers[:, 1] <= numbers[:, 0])
     if wrong.any():
         k = int(wrong.argmax())
-        raise InvalidInput(f"scores, row {k + 1}: {numbers[k].tolist()} is no frame: onset < offset and a finite score")
+        said = ", ".join(map(str, spans.iloc[k]))
+        raise InvalidInput(f"scores, row {k + 1}: ({said}) is no frame: onset < offset and a finite score")
     labels = scores["label"].astype(str).tolist() if "label" in scores else [None] * len(scores)
     rows_of: dict[tuple[str | None, str], list[int]] = {}
     for k, key in enumerate(zip(labels, scores["recording"].astype(str))):
@@ -138,19 +144,6 @@ def frames_by_class(scores: pd.DataFrame) -> dict[str | None, dict[str, FrameSco
     for (label, recording), rows in rows_of.items():
         mine = numbers[rows][np.argsort(numbers[rows, 0], kind="stable")]
         found.setdefault(label, {})[recording] = FrameScores(mine[:, :2], mine[:, 2])
-    return found
-
-
-def matched_frames(frames: Mapping[str, FrameScores], names: Sequence[str]) -> dict[str, FrameScores]:
-    """The scores of these recordings, by name, or by names without folders and endings where none is the same."""
-    found = {name: frames[name] for name in names if name in frames}
-    if not found:
-        stems = {PurePath(name).stem: each for name, each in frames.items()}
-        found = {name: stems[PurePath(name).stem] for name in names if PurePath(name).stem in stems}
-    if names and not found:
-        raise InvalidInput(
-            f"scores: no recording with answers has any; answers are of {names[0]!r}, scores of {next(iter(frames))!r}"
-        )
     return found
 
 
@@ -189,8 +182,7 @@ def explained(
     renewal: Renewal, executor: Executor | None = None,
 ) -> Calibration:  # fmt: skip
     """The same with what scores that are calibrated already say of the answers: log P(answers | scores)."""
-    steps = [(one.grid.step, one.grid.n) for one in ready]
-    known = [calibration.evidence(each, *step) for each, step in zip(frames, steps)]
+    known = [calibration.evidence(each, one.grid.step, one.grid.n) for each, one in zip(frames, ready)]
     every: tuple[list[Any], ...] = known, [None] * len(frames)
     jobs = [[(*pair, renewal, s) for *pair, s in zip(ready, blanks, evidence)] for evidence in every]
     given, bare = (float(np.sum(list(in_order(_log_ratio, each, executor=executor)))) for each in jobs)
@@ -228,12 +220,16 @@ def calibrate(
         how: Any = {"method": "L-BFGS-B", "options": {"maxiter": 40, "ftol": ftol}}
         return minimize(objective, start, jac=True, **how)
 
-    best, strongest, weakest = search(np.array([0.3, -0.1]), 1e-3), np.zeros(2), 0.0
+    best, strongest, weakest, none = search(np.array([0.3, -0.1]), 1e-3), np.zeros(2), 0.0, told(np.zeros(2))
+    if -best.fun < none:  # long events everywhere explain absent answers too
+        best = search(np.zeros(2), 1e-3)
     for _ in range(3):  # from one mode to a better one, where what the states leave of the scores is better known
         strongest, weakest = _levels(ready, tables, renewal, best.x, told)
         before, best = best, min(best, search(strongest), key=lambda one: float(one.fun))
         if best.fun > before.fun - 0.1:
             break
+    if told(best.x) < none + _BY_CHANCE:  # scores that tell nothing
+        strongest, weakest = best.x, 0.0
     strongest = max(strongest, best.x, key=lambda theta: float(theta[0]))
     temper = weakest / float(strongest[0]) if 0 < weakest < _WHITE * strongest[0] else 1.0
     curvature = np.array([(objective(best.x + h)[1] - objective(best.x - h)[1]) / 0.04 for h in 0.02 * np.eye(2)])
@@ -242,7 +238,7 @@ def calibrate(
     turn = np.array([[1 / unit, 0.0], [-middle / unit, 1.0]])
     a, b = (turn @ best.x).tolist()
     high, offset = (turn @ strongest).tolist()
-    return Calibration(a, b, of_odds, turn @ sums @ turn.T, told(best.x), told(np.zeros(2)), (high, offset), temper)
+    return Calibration(a, b, of_odds, turn @ sums @ turn.T, told(best.x), none, (high, offset), temper)
 
 
 def _levels(
@@ -272,6 +268,29 @@ def _levels(
     return np.array([white, best.x]), white * math.sqrt((1 - rho) / (1 + rho))
 
 
+def score_caveats(part: ClassPosterior) -> Iterator[str]:
+    """What scores do not tell, or are perhaps not, in words."""
+    scored = [(one.frames, one.length) for one in part.recordings if one.frames is not None]
+    if (c := part.calibration) is None or not scored:
+        return
+    spans = [each.spans for each, _ in scored]
+    covered = sum(float(np.ptp(merge(np.clip(each, 0, end)), axis=1).sum()) for each, (_, end) in zip(spans, scored))
+    frame, event = float(np.median(np.diff(np.concatenate(spans), axis=1))), part.renewal.lengths.mean
+    if covered < _COVERED * part.seconds:
+        text = f"scores cover {percent(covered / part.seconds)} of the time; the rest has no evidence either way"
+        yield f"{text}. If they are only those above a threshold, give those of all frames"
+    if frame > event / 2 * (1 + 1e-9):
+        text = f"frames of {frame:.3g} s are long for events of {event:.2g} s, whose seconds come out too many"
+        yield f"{text}. Give frames of at most {event / 2:.2g} s, or detections as one more annotator's answers"
+    if not c.of_odds and all(each.of_probabilities for each, _ in scored):
+        yield "all scores are from 0 to 1 but are not taken as probabilities"
+    if c.log_likelihood < c.uncalibrated + _BY_CHANCE:
+        logs = f"{c.log_likelihood:.1f}, without them {c.uncalibrated:.1f}"
+        yield f"the scores explain the answers no better than chance would (logarithm of their chance {logs})"
+    elif c.scale < 0:
+        yield f"the higher the score, the less likely an event (score_scale {c.scale:.3g})"
+
+
 def compare_detectors(
     part: ClassPosterior, detectors: Mapping[str, Mapping[str, FrameScores]], *, rng: Any = None
 ) -> list[dict[str, Any]]:
@@ -282,6 +301,8 @@ def compare_detectors(
     expected wrong seconds if every moment gets the likelier label by scores and process, without the answers, in the
     eyes of both. ``better``: whether the interval of what all others are behind it is above zero.
     """
+    from scipy.special import ndtr, stdtrit
+
     process = part.renewal.members[int(part.renewal.weights.argmax())]
     shared = [one for one in part.recordings if all(one.recording in frames for frames in detectors.values())]
     if not shared:
@@ -290,9 +311,10 @@ def compare_detectors(
     blanks = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=one.length) for one in shared]
     bare = np.array([_log_ratio(one, blank, process, None) for one, blank in zip(ready, blanks)])
     clips = np.array([len(one.segments) for one in shared], dtype=np.float64)
+    free = max(len(shared) - 1, 1)  # few recordings vary less than they should: the quantiles of Student's law instead
+    tail = float(ndtr(-math.sqrt(1 + 1 / free) * stdtrit(free, 0.975)))
     drawn = np.random.default_rng(rng).multinomial(len(shared), np.full(len(shared), 1 / len(shared)), _DRAWN)
-    gains: dict[str, Array] = {}
-    rows: dict[str, dict[str, Any]] = {}
+    gains, rows = dict[str, Array](), dict[str, dict[str, Any]]()
     for name, by_recording in detectors.items():
         frames = [by_recording[one.recording] for one in shared]
         fitted = calibrate(ready, blanks, frames, process)
@@ -309,7 +331,7 @@ def compare_detectors(
     order = sorted(gains, key=lambda name: -gains[name].sum())
     for name in order:
         for word, values in (("bits_per_clip", gains[name]), ("behind", gains[order[0]] - gains[name])):
-            low, high = np.quantile((drawn @ values) / (drawn @ clips), [0.025, 0.975])
+            low, high = np.quantile((drawn @ values) / (drawn @ clips), [tail, 1 - tail])
             rows[name] |= {word: values.sum() / clips.sum(), f"{word}_low": float(low), f"{word}_high": float(high)}
         rows[name]["better"] = False
     others = order[1:]

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 from scipy.stats import chi2
 
-from ..base.results import counted, percent
+from ..base.results import counted, percent, with_ends
 from .law import cells
 
 _SHARES = expit(np.linspace(-5.0, 2.5, 16))  # of the segments that satisfy the criterion
@@ -26,6 +26,7 @@ _STICKY = np.array([0.0, 0.05, 0.12, 0.22, 0.35, 0.5])
 _IF_STICKY = np.array([0.6, 0.12, 0.1, 0.08, 0.06, 0.04])  # how likely each is beforehand
 _DRIFT = np.array([-2.0, -1.0, -0.4, 0.0, 0.4, 1.0, 2.0])
 _KNOWN = 40  # repeated answers that tell lapses; were it how wide their interval is, low rates alone would be known
+_ALIKE = 10  # the Bayes factor from which on answers to one segment are more alike than those of a coin
 _LEAST = 10  # segments that somebody answered with others before they may be called odd
 _ODD = 0.02  # how often, by chance, anybody of a team is
 NAMES = ("guess_rate", "lapse_rate", "stickiness", "drift")
@@ -33,11 +34,13 @@ NAMES = ("guess_rate", "lapse_rate", "stickiness", "drift")
 
 @dataclass(frozen=True)
 class Slips:
-    """How somebody slips: the expected rate and the 95 % interval (middle, low, high) of each of :data:`NAMES`."""
+    """How somebody slips: the expected rate and the 95 % interval (middle, low, high) of each of :data:`NAMES`;
+    ``is_noise``: known, and nothing shows that answers to one segment are more alike than a coin's."""
 
     numbers: dict[str, tuple[float, float, float]]
     n_repeats: int = 0
     n_alike: int = 0
+    is_noise: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -46,8 +49,7 @@ class Slips:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers with their ends, as columns."""
-        ends = {f"{name}{end}": x for name, row in self.numbers.items() for end, x in zip(("", "_low", "_high"), row)}
-        return {**ends, "n_repeats": self.n_repeats, "n_alike": self.n_alike}
+        return with_ends(self.numbers) | {name: getattr(self, name) for name in ("n_repeats", "n_alike", "is_noise")}
 
 
 def slips_of(segments: Sequence[Any], present: Sequence[float]) -> Slips | None:
@@ -76,14 +78,18 @@ def slips_of(segments: Sequence[Any], present: Sequence[float]) -> Slips | None:
     copied = np.where(np.isnan(before), 0.0, before)[:, None, None, None] * _STICKY[:, None]
     free = np.isnan(before)[:, None, None, None] / (1 - _STICKY[:, None])
     chances = [np.where(free > 0, p * free, p + copied) for p in (hit, guess)]
-    log = np.zeros((len(_SHARES), len(_RATES), len(_RATES), len(_STICKY), len(_DRIFT)))
     share = _SHARES[:, None, None, None, None]
-    for places in given.values():
+
+    def likely(places: list[int]) -> Any:  # the logarithm of the chance of these answers about one segment
         met, unmet = (np.prod([p[k] if y[k] else 1 - p[k] for k in places], axis=0) for p in chances)
-        log += np.log(share * met[None, None] + (1 - share) * unmet[None, :, None])
+        return np.log(share * met[None, None] + (1 - share) * unmet[None, :, None])
+
+    log: Any = sum(map(likely, given.values()))
+    apart: Any = sum(likely([k]) for places in again for k in places) - sum(map(likely, again))  # each about its own
     rare = np.diff(np.append(cells(_RATES)[:, 0], 0.5)) * (1 - _RATES) ** 2
     log += np.log(rare)[:, None, None, None] + np.log(rare)[:, None, None]
     log += np.log(_IF_STICKY)[:, None] - (_DRIFT / 1.2) ** 2 / 2
+    gain = -logsumexp(apart, b=np.exp(log - logsumexp(log)))
     weights = np.exp(log - log.max())
     weights /= weights.sum()
     numbers = {}
@@ -94,14 +100,15 @@ def slips_of(segments: Sequence[Any], present: Sequence[float]) -> Slips | None:
         low = 0.0 if nodes[0] >= 0 and mass[0] > 0.025 else low
         numbers[name] = float(mass @ nodes), float(low), float(high)
     pairs = [y[places[k]] == y[places[k - 1]] for places in again for k in range(1, len(places))]
-    return Slips(numbers, len(pairs), sum(map(bool, pairs)))
+    is_noise = bool(y.any() and len(pairs) >= _KNOWN and gain < np.log(_ALIKE))
+    return Slips(numbers, len(pairs), sum(map(bool, pairs)), is_noise)
 
 
 def slip_words(row: dict[str, Any]) -> str:
     """The numbers of :meth:`Slips.to_dict` in words; of stickiness and drift only where there is some.
 
     >>> row = {f"{name}{end}": x for name in NAMES for end, x in (("", 0.1), ("_low", 0.0), ("_high", 0.2))}
-    >>> slip_words(row)
+    >>> slip_words(row | {"is_noise": False})
     'guesses 10 % (0 to 20 %), lapses 10 % (0 to 20 %)'
     """
     text = ", ".join(
@@ -112,6 +119,8 @@ def slip_words(row: dict[str, Any]) -> str:
         text += f"; {percent(row['stickiness'])} of the answers repeat the one before"
     if row["drift_low"] > 0 or row["drift_high"] < 0:
         text += f"; present is said {'more' if row['drift'] > 0 else 'less'} often as time goes on"
+    if row["is_noise"]:
+        text += "; answers to the same segment agree little more than a coin's, so they tell nothing of the events"
     return text
 
 

@@ -4,6 +4,7 @@ asked again, unseen, which tell how often somebody slips."""
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ...base.results import with_ends
 from ...methods.base import AnswerHistory, Method, Recording, verdict
 from ...methods.information import Information, Stretch, asked_together
 from ...model.cost import Cost
@@ -132,8 +134,7 @@ class Repeats:
         rows = [] if self.more is None else self.more.rows(session, queries)
         for annotator in session.annotators:
             mine = [item for item in session.items.values() if item.method == f"{REPEAT} {annotator}"]
-            answers = session.answers_by(annotator)
-            given = [session.items[one.query] for one in answers if one.query in session.items]
+            given = [session.items[one.query] for one in session.answers_by(annotator) if one.query in session.items]
             if len(mine) < self.share * (len(given) - len(mine)) and len(given) > 2 * APART:
                 rows += self._again(session, annotator, given, mine)
         return rows
@@ -142,13 +143,11 @@ class Repeats:
         self, session: LabelingSession, annotator: str, given: list[Item], mine: list[Item]
     ) -> list[dict[str, Any]]:
         rng = np.random.default_rng([31, len(mine), *annotator.encode()])
-        times: dict[Any, int] = {}
-        for item in mine:
-            times[_place(item)] = times.get(_place(item), 0) + 1
+        times = Counter(map(_place, mine))
         done = {item.query for item in given}
         late = {_place(item) for item in (*given[-APART:], *(item for item in mine if item.query not in done))}
         first = {_place(item): item for item in given[:-APART] if not item.calibration and _place(item) not in late}
-        half = [item for place, item in first.items() if times.get(place) == 1]
+        half = [item for place, item in first.items() if times[place] == 1]
         likes = float(rng.random() < PRESENT)
         new = [item for place, item in first.items() if place not in times]
         alike = [item for item in new if getattr(session.answer_of(annotator, item.query), "present", None) == likes]
@@ -189,16 +188,6 @@ class _StretchBelief:
     asked: AnswerHistory
     answers_left: float
 
-    @property
-    def n_events(self) -> float:
-        """How many events a particle has there."""
-        return len(self.drawn[0]) / len(self.known.count)
-
-    @property
-    def seconds(self) -> float:
-        """How long it is."""
-        return float(self.edges[-1] - self.edges[0])
-
 
 class BeliefSummary:
     """The beliefs of the method over all stretches; each is looked at again when something more was answered there."""
@@ -236,11 +225,11 @@ class BeliefSummary:
         if not parts:
             return None
         labels = len(dict.fromkeys(item.label for item in session.items.values()))
-        asked = sum(one.seconds for one in parts)
+        asked = sum(float(one.edges[-1] - one.edges[0]) for one in parts)
         recordings = self._following.recordings
         rest = max(0.0, labels * sum(one.length for one in recordings.values()) - asked)
         busy = sum(float(one.active @ np.diff(one.edges)) for one in parts)
-        many = sum(one.n_events for one in parts) * (1 + rest / asked)
+        many = sum(len(one.drawn[0]) / len(one.known.count) for one in parts) * (1 + rest / asked)
         wrong = sum(one.wrong_time for one in parts) + min(busy / asked, 1 - busy / asked) * rest
         each = sum(one.found for one in parts) * np.array([[1.0], [1 + rest / asked]])  # by particle
         ends = np.quantile(np.where(each[1] > 0, each[0] / np.maximum(each[1], 1e-9), 1.0), (0.025, 0.975)).tolist()
@@ -248,12 +237,11 @@ class BeliefSummary:
         left = sum(one.answers_left for one in parts)
         left += (sum(len(one.asked) for one in parts) + left) * rest / asked
         answers, price = sum(len(one.asked) for one in parts), Cost()
-        heard = sum(one.asked.listened for one in parts)
         return {
             "wrong_time": wrong / len(recordings), "n_events": many, "event_seconds": busy * (1 + rest / asked),
             "event_recall": found, "event_recall_low": min(found, ends[0]), "event_recall_high": max(found, ends[1]),
             "answers_left": left, "shortest": self._method.shortest,
-            "work_left": left * (heard / answers + price.seconds_per_answer),
+            "work_left": left * (sum(one.asked.listened for one in parts) / answers + price.seconds_per_answer),
             "by_hand": sum(one.length for one in recordings.values()) + price.seconds_per_event * many,
         }  # fmt: skip
 
@@ -283,12 +271,11 @@ class BeliefSummary:
                     precision += now - then
                     weighted += now * float(x.mean()) - then * before.mean[k]
             ends = weighted / precision + np.array([0.0, -1.96, 1.96]) / np.sqrt(precision)
-            found |= {f"{name}{end}": float(scaled(name, at)) for end, at in zip(("", "_low", "_high"), ends)}
+            found |= with_ends({name: (float(scaled(name, at)) for at in ends)})
         counts, rng = np.sum([one.slips for one in parts], axis=0), np.random.default_rng(0)
         for name, (slips, many) in zip(("lapse_rate", "guess_rate"), (counts[:2], counts[2:])):
             rates = rng.beta(1 + slips, 1 + SLIPS + many - slips)
-            found |= dict(zip((f"{name}_low", f"{name}_high"), np.quantile(rates, (0.025, 0.975)).tolist()))
-            found[name] = float(rates.mean())
+            found |= with_ends({name: (float(rates.mean()), *np.quantile(rates, (0.025, 0.975)).tolist())})
         return found
 
     def known(self, session: LabelingSession) -> tuple[Events, pd.DataFrame] | None:

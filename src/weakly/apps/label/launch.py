@@ -231,12 +231,8 @@ def export(labeling: Labeling, campaign: Campaign, events: Events | None = None)
     now = replace(campaign, state=campaign.store.state())
     found, session = collect(now.state.queries, now.state.answers), labeling.session
     frame = found.answers.to_frame()
-    given = [
-        (session.answer_of(who, query), session.items[query]) for who, query in zip(frame["annotator"], frame["query"])
-    ]
-    frame["reviewed_seconds"] = [
-        math.nan if one is None else session.reviewed_seconds(one, item) for one, item in given
-    ]
+    given = map(session.answer_of, frame["annotator"], frame["query"])
+    frame["reviewed_seconds"] = [math.nan if one is None else session.reviewed_seconds(one) for one in given]
     found = replace(found, answers=Answers(frame, found.answers.recordings))
     folder = campaign.folder / LABELS
     assert labeling.ending is not None

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import beta
 
 from ...base.errors import AssumptionWarning, InvalidInput
-from ...base.results import Condition, counted, hours, percent, seconds
+from ...base.results import Condition, counted, hours, percent, seconds, with_ends
 from ...methods.base import Recording
 from ...model.annotator import Annotator
 from ...model.answers import Answers
@@ -41,6 +41,7 @@ WORDS = {
 AHEAD = (0.5, 2.4)
 _FOUND = ("event_recall_low", "event_recall_high")
 _LAPSES = ("lapse_rate", "lapse_rate_low", "lapse_rate_high")
+_MANY = ("n_events_low", "n_events_high", "wrong_time_low", "wrong_time_high")
 MOST_SPLITS = 20  # segments in the list of those that split people
 _COLUMNS = ("recording", "onset", "offset", "label", "present", "annotator", "seconds", "query", "answer")
 
@@ -57,11 +58,6 @@ def targets(text: str | None) -> tuple[Condition, ...]:
 def goal_words(goal: Condition) -> str:
     """A target with its unit."""
     return f"{goal.word} {goal.sense} {goal.value:g} {WORDS[goal.word][2]}".strip()
-
-
-def _is_reached(goal: Condition, now: float | None) -> bool:
-    """Whether the quality is there, or the budget is used up."""
-    return now is not None and (now >= goal.value if WORDS[goal.word][1] else goal.met(now))
 
 
 @dataclass
@@ -139,8 +135,8 @@ class QualityMonitor:
     def labels(self, session: LabelingSession) -> dict[str, Any] | None:
         """Expected wrong time per recording, share of events found, events and their seconds; None without a law.
 
-        A recording without an answer counts with the share of event time and the rate that the others make likely. An
-        event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
+        None too of people whose repeats show no care. Recordings without an answer count as the others make likely.
+        An event is found if a segment that most called present holds enough of it, averaged over drawn timelines.
         """
         if self.learned is not None:
             known = self.learned.labels(session)
@@ -165,7 +161,13 @@ class QualityMonitor:
             "event_seconds": seconds,
             "event_recall": met / (drawn + missed) if drawn + missed > 0 else 1.0,
         }  # fmt: skip
-        return told | self._told(session, told)
+        known = self._told(session, told)
+        if known.get("lapse_rate") is not None:  # the more are missed, the more there are, and the more time is wrong
+            more = (1 - known["lapse_rate"]) / (1 - np.array([known[name] for name in _LAPSES[1:]]))
+            many = (np.array(overall["n_events_ci"].tolist()).sum(axis=0) + missed) * more
+            rest = (many / max(told["n_events"], 1e-9) - 1) * seconds / len(self.recordings)
+            known |= dict(zip(_MANY, (*many.tolist(), *np.maximum(told["wrong_time"] + rest, 0.0).tolist())))
+        return None if "is_noise" in known else told | known
 
     def _told(self, session: LabelingSession, labels: dict[str, float]) -> dict[str, Any]:
         """How often people miss what they would notice (None: nothing tells), and with it the share of events found,
@@ -174,12 +176,14 @@ class QualityMonitor:
             heard = self.learned.hears(session) or {}
             return {name: heard.get(name) for name in _LAPSES}
         each = [repeated(session, name) for name in session.people if session.answers_by(name)]
-        if not each or not all(one is not None and one.is_known for one in each):
+        slips = [one for one in each if one is not None and one.is_known]
+        if not slips or len(slips) < len(each):
             return {"lapse_rate": None}
-        rates = np.mean([one.numbers["lapse_rate"] for one in each if one is not None], axis=0)
+        if all(one.is_noise for one in slips):
+            return {"is_noise": True}
+        rates = np.mean([one.numbers["lapse_rate"] for one in slips], axis=0)
         found = np.minimum(labels["event_recall"] * (1 - rates[[0, 2, 1]]) / (1 - rates[0]), 1.0)
-        ends = zip(("", "_low", "_high"), found.tolist())
-        return {**dict(zip(_LAPSES, rates.tolist())), **{f"event_recall{end}": value for end, value in ends}}
+        return with_ends({"lapse_rate": rates.tolist(), "event_recall": found.tolist()})
 
     def answers_left(self, session: LabelingSession) -> float | None:
         """How many answers may be left, where the method can tell."""
@@ -188,11 +192,11 @@ class QualityMonitor:
 
     def spent(self, session: LabelingSession) -> dict[str, Any]:
         """What the answers so far took: how many, seconds that were played (or shown), minutes of work."""
-        given = [(one, session.items[one.query]) for one in session.all_answers() if one.query in session.items]
-        listened = sum(session.reviewed_seconds(one, item) for one, item in given)
+        given = [one for one in session.all_answers() if one.query in session.items]
         return {
-            "n_queries": len(given), "listened": listened, "sense": sense(self.recordings.values()),
-            "minutes": sum(one.seconds for one, _ in given if one.seconds >= 0) / 60,
+            "n_queries": len(given), "listened": sum(map(session.reviewed_seconds, given)),
+            "sense": sense(self.recordings.values()),
+            "minutes": sum(one.seconds for one in given if one.seconds >= 0) / 60,
         }  # fmt: skip
 
     def state(self, session: LabelingSession, annotator: str | None) -> dict[str, Any]:
@@ -204,11 +208,12 @@ class QualityMonitor:
         if numbers.get("lapse_rate") is None:  # then the share of events found holds if nobody missed any
             numbers["event_recall"] = None
         is_asking = labels is not None and labels.get("answers_left", 0.0) > 0  # the method itself is not content yet
-        goals = [
-            {"goal": goal_words(goal), "now": numbers.get(goal.word), "is_budget": WORDS[goal.word][1],
-             "is_reached": _is_reached(goal, numbers.get(goal.word)) and not (goal.word == "wrong_time" and is_asking)}
-            for goal in self.goals
-        ]  # fmt: skip
+        goals = []
+        for goal in self.goals:
+            now, is_budget = numbers.get(goal.word), WORDS[goal.word][1]
+            is_reached = now is not None and (now >= goal.value if is_budget else goal.met(now))
+            is_reached = is_reached and not (goal.word == "wrong_time" and is_asking)
+            goals.append({"goal": goal_words(goal), "now": now, "is_budget": is_budget, "is_reached": is_reached})
         aims = [goal["is_reached"] for goal in goals if not goal["is_budget"]]
         used = any(goal["is_reached"] for goal in goals if goal["is_budget"])
         return {
@@ -268,17 +273,20 @@ def sentences(card: dict[str, Any] | str | None, state: dict[str, Any], annotato
     elif card is None and annotator is not None:
         said.append("Your criterion is not measured: weakly label --measure would tell it.")
     if labels is not None:
-        found = percent(labels["event_recall"])
+        found, wrong, many = percent(labels["event_recall"]), seconds(labels["wrong_time"]), f"{labels['n_events']:.1f}"
         if labels.get("lapse_rate") is None:
             why = "too few repeats tell" if state.get("slips") else "nothing tells"
             more = "" if state.get("slips") else ", and --repeats 0.1 would"
-            found += f" of them found, if you missed none: {why} how often you do{more}"
+            found += f" of them found; all of this if you missed none: {why} how often you do{more}"
         else:
             a, b, rate, low, high = (percent(labels[name]) for name in (*_FOUND, *_LAPSES))
             found += f" ({a} to {b}) of them found, as you miss {rate} ({low} to {high}) of what you would notice"
+        if "n_events_low" in labels:
+            least, most, low, high = (labels[name] for name in _MANY)
+            wrong, many = f"{wrong} ({seconds(low)} to {seconds(high)})", f"{many} ({least:.1f} to {most:.1f})"
         said.append(
-            f"Expected wrong time of the inferred labels {seconds(labels['wrong_time'])} per recording; about "
-            f"{labels['n_events']:.1f} events, {seconds(labels['event_seconds'])} of them; {found}."
+            f"Expected wrong time of the inferred labels {wrong} per recording; about {many} events, "
+            f"{seconds(labels['event_seconds'])} of them; {found}."
         )
         if labels["event_seconds"] < 1.5 * labels.get("shortest", 0.0) * labels["n_events"]:
             said.append(
@@ -356,7 +364,7 @@ def summary(session: LabelingSession) -> dict[str, Any]:
         if name in among.index:
             n, share = int(among["size"][name]), float(among["mean"][name])
             ends = np.asarray(beta.ppf((0.025, 0.975), 0.5 + n * share, 0.5 + n * (1 - share))).tolist()
-            row |= {"compared": n, "agreement": share, "agreement_low": ends[0], "agreement_high": ends[1]}
+            row |= {"compared": n, **with_ends({"agreement": (share, *ends)})}
         rows.append(row)
     votes = sure.groupby("query")["present"].agg(present="sum", said="size").assign(**{
         "absent": lambda table: table["said"] - table["present"],

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from ...base.errors import InvalidInput
-from ...base.results import counted, is_input, percent, to_jsonable
+from ...base.results import counted, is_input, percent, to_jsonable, with_ends
 from ...io.soundscape import soundscape
 from ...methods.base import Recording
 from ...model.annotator import Annotator, PresenceRule
@@ -89,15 +89,10 @@ class AnnotatorProfile:
             numbers = {"presence_criterion": name != "seconds", "seconds": name != "share"}
             found = {word: (of.quantiles(word, (0.5, 0.025, 0.975)) if has else None) for word, has in numbers.items()}
             laws[name] = {"probability": chance, **found}
-        flat: dict[str, Any] = {}
-        for word in ("presence_criterion", "seconds"):
-            ends: Any = laws[best][word] or (None, None, None)
-            flat |= {f"{word}{end}": value for end, value in zip(("", "_low", "_high"), ends)}
+        rows = {word: laws[best][word] or (None,) * 3 for word in ("presence_criterion", "seconds")}
+        flat = with_ends({**rows, **{word: (mine.expected(word), *mine.interval(word)) for word in NUMBERS[1:]}})
         if best != "seconds":
             flat["presence_criterion"] = mine.expected()
-        for word in NUMBERS[1:]:
-            low, high = mine.interval(word)
-            flat |= {word: mine.expected(word), f"{word}_low": low, f"{word}_high": high}
         return cls(annotator, label, posterior.n_items, seconds_per_query=pace, law=best, laws=laws, **flat, **more)
 
     @classmethod
@@ -110,20 +105,20 @@ class AnnotatorProfile:
         if not alike:
             return None
         law, n, between = max(alike, key=lambda name: alike[name]), len(cards), 0.0
-        numbers: dict[str, Any] = {}
+        rows: dict[str, Any] = {}
         for word, (to, back) in {"presence_criterion": (logit, expit), "seconds": (np.log, np.exp)}.items():
             if cards[0].laws[law][word] is None:
-                numbers |= dict.fromkeys((word, f"{word}_low", f"{word}_high"))
+                rows[word] = (None,) * 3
                 continue
             values = np.array([getattr(card, word) if card.law == law else card.laws[law][word][0] for card in cards])
             inner = to(np.clip(values, 1e-3, 1 - 1e-3 if to is logit else None))
             away = stdtrit(n - 1, 0.975) * inner.std(ddof=1) * np.sqrt(1 + 1 / n)
-            low, high = back(inner.mean() + np.array([-away, away])).tolist()
-            numbers |= {word: float(values.mean()), f"{word}_low": low, f"{word}_high": high}
+            rows[word] = float(values.mean()), *back(inner.mean() + np.array([-away, away])).tolist()
             between = between if to is np.log else values.var(ddof=1)
         for word in NUMBERS[1:]:
             each = [getattr(card, word) for card in cards]
-            numbers |= {word: float(np.mean(each)), f"{word}_low": min(each), f"{word}_high": max(each)}
+            rows[word] = float(np.mean(each)), min(each), max(each)
+        numbers = with_ends(rows)
         within, mean = float(np.mean([card.spread**2 for card in cards])), numbers["presence_criterion"]
         if mean is not None:
             numbers["spread"] = min(math.sqrt(within + between), 0.98 * math.sqrt(mean * (1 - mean)))
@@ -153,12 +148,10 @@ class AnnotatorProfile:
     def as_annotator(self) -> Annotator | PresenceRule:
         """Who answers, for plans and simulations: a law of criteria with this mean and spread, and the rates; a rule
         (which has no spread and no rates) where seconds count."""
-        rules = [] if self.seconds is None else [PresenceRule.seconds(self.seconds)]
-        if rules and self.presence_criterion is not None:
-            rules.append(PresenceRule.fraction(self.presence_criterion))
-        if rules:
-            return rules[0] if len(rules) == 1 else PresenceRule.either(*rules)
-        return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
+        if self.seconds is None:
+            return annotator_of(**{name: getattr(self, name) for name in NUMBERS})
+        rule, share = PresenceRule.seconds(self.seconds), self.presence_criterion
+        return rule if share is None else PresenceRule.either(rule, PresenceRule.fraction(share))
 
     def __str__(self) -> str:
         rates = f"without cause in {percent(self.guess_rate)} and miss what"
@@ -236,10 +229,9 @@ class Measurement:
         rows: list[dict[str, Any]] = []
         for annotator in self.annotators:
             mine = [item for item in session.items.values() if self.is_for(item, annotator)]
-            given = [(item, session.answer_of(annotator, item.query)) for item in mine]
             answers = [
                 (float(item.event_fraction or 0.0), one.present, heard_event(item, self.recordings)[0])
-                for item, one in given if one is not None
+                for item in mine if (one := session.answer_of(annotator, item.query)) is not None
             ]  # fmt: skip
             if len(answers) == len(mine) < self.n_items:
                 rows.append(self._next(annotator, answers, mine, len(session.items) + len(rows)))
@@ -368,10 +360,10 @@ def card_of(
     posterior = posterior_of([one if is_known else one[:2] for one in answers], lengths if is_known else ())
     factor = math.exp(min(posterior.log_evidence - coin(np.array([said for _, said, _ in answers])), 700.0))
     if factor < DEPENDS:
-        clearly = "" if factor < 1 else " clearly enough"
+        clearly, more = ("", "") if factor <= 1 else (" clearly enough", "; more items would tell (--items 100)")
         return (
-            f"no card: your answers do not depend on the {what}{clearly}; {counted(len(answers), 'answer')}, "
-            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}"
+            f"no card: your answers do not depend on the {what}{clearly}; {counted(posterior.n_items, 'sure answer')}, "
+            f"Bayes factor {factor:.2g} against answers without attention, and a card needs {DEPENDS:g}{more}"
         )
     pictures = {row.query for row in session.acts("picture") if row.annotator == annotator and row.query in given}
     pairs = [said[k] == said[k - 1] for said in places.values() for k in range(1, len(said))]

@@ -169,8 +169,9 @@ class LabelingSession:
         with self._lock:
             return [one for one in self._cache.answers.values() if self._cache.counts(one)]
 
-    def reviewed_seconds(self, answer: Answer, item: Item) -> float:
+    def reviewed_seconds(self, answer: Answer) -> float:
         """Seconds of the recording that played, or were shown, before this answer; else the segment's length."""
+        item = self._cache.items[answer.query]
         return self._cache.reviewed.get(answer.id, (item.offset - item.onset,))[0]
 
     def reached(self, answer: Answer) -> float:
@@ -452,12 +453,10 @@ class LabelingSession:
         later = {item.query: kept.later.get((annotator, item.query), -1) for item in waiting}
         waiting.sort(key=lambda item: later[item.query])
         back = {
-            kept.answers[name].query: number
-            for name, number in kept.undone.items()
-            if name in kept.answers
-            and kept.answers[name].annotator == annotator
-            and number > later.get(kept.answers[name].query, -1)
-        }
+            one.query: number for name, number in kept.undone.items()
+            if (one := kept.answers.get(name)) is not None
+            and one.annotator == annotator and number > later.get(one.query, -1)
+        }  # fmt: skip
         again = sorted((item for item in waiting if item.query in back), key=lambda item: -back[item.query])
         found = _Open({item.query: item for item in again}, {}, {})
         for item in waiting:

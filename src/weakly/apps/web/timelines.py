@@ -87,16 +87,12 @@ def _rule(question: calls.EvaluateQuestion | calls.SimulateQuestion) -> Presence
     return first.rule or PresenceRule.fraction(first.middle)
 
 
-def _first_length(question: calls.EvaluateQuestion | calls.SimulateQuestion) -> float:
-    return float(np.atleast_1d(question.segment_length)[0])
-
-
 def recording(question: calls.SimulateQuestion, state: calls.PageState) -> Any:
     """One recording of the simulation, with the labels that segments of the first length give it."""
     from ...model.lengths import Lengths
     from ...studies.simulate import World
 
-    total, width, rule = question.recording_length, _first_length(question), _rule(question)
+    total, rule, width = question.recording_length, _rule(question), float(np.atleast_1d(question.segment_length)[0])
     world = World(Lengths.parse(question.event_length), question.n_events, total, question.placement, 0.0)
     events = world.draw(1, np.random.default_rng(question.seed))[0].bounds
     rows = []
@@ -108,7 +104,7 @@ def recording(question: calls.SimulateQuestion, state: calls.PageState) -> Any:
 
 def lost(question: calls.EvaluateQuestion, state: calls.PageState) -> Any:
     """The events that segments of the first length lose: how many, and the longest few with the segments around."""
-    width, rule = _first_length(question), _rule(question)
+    rule, width = _rule(question), float(np.atleast_1d(question.segment_length)[0])
     phase = 0.0 if question.phase == "random" else float(question.phase) % width
     events = state.shelf.get(question.file, kind="events", field="file")
     lines = events.by_label(question.label)

@@ -178,8 +178,8 @@ class _Units:
 def _instants(part: pd.DataFrame, worked: Worked, extents: pd.Series) -> _Units:
     """Every stretch of time on which no annotator changes their mind is one unit, as heavy as it is long."""
     names = sorted(worked)
-    weights, units, who, values = [], [], [], []
-    offset = 0
+    weights, values, offset = [np.empty(0)], [np.empty(0)], 0
+    units, who = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     shared = [r for r in extents.index if sum(r in worked[name] for name in names) >= 2 and extents[r] > 0]
     marks = {key: rows[["onset", "offset"]].to_numpy() for key, rows in part.groupby(["recording", "annotator"])}
     for recording in shared:
@@ -197,8 +197,6 @@ def _instants(part: pd.DataFrame, worked: Worked, extents: pd.Series) -> _Units:
             who.append(np.full(int(heard.sum()), k))
             values.append(contains(intervals, middle[heard]).astype(np.float64))
         offset += len(middle)
-    if not shared:
-        return _Units(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), names, np.empty(0))
     return _Units(np.concatenate(weights), np.concatenate(units), np.concatenate(who), names, np.concatenate(values))
 
 

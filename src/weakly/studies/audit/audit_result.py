@@ -137,17 +137,15 @@ class Audit(Result):
         """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
         if self.quality is not None and len(self.quality.table):
             kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
-            counts = [name for name in self.quality.table if str(name).startswith("n_")]
-            counts = [name for name in counts if name not in ("n_recordings", "n_queries")]
+            counts = [n for n in self.quality.table if n[:2] == "n_" and n not in ("n_recordings", "n_queries")]
             table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
             if len(self.headline):
                 names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
                 table = table.merge(self.headline[names], on="label", how="left")
             return table
-        if self.agreement is not None:
-            return self.agreement.by_label.copy()
-        if self.annotation_agreement is not None:
-            return self.annotation_agreement.by_label.copy()
+        for each in (self.agreement, self.annotation_agreement):
+            if each is not None:
+                return each.by_label.copy()
         return pd.DataFrame() if self.strong is None else self.strong.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -228,12 +226,13 @@ class Audit(Result):
             if not (kind == "lengths" and self.quality is not None):
                 page.figure(self.plot(kind=kind).figure, _PICTURES[kind][1], name=kind)
         for name, title, table, shown in _parts(self):
-            if title and table is not None and len(table):
+            rows = table if shown is None else shown
+            if title and rows is not None and len(rows):
                 page.heading(title)
                 if name == "ceiling":
                     page.text(_TWO_MODELS)
                 most = {"audit": None, "ceiling": None, "missed": _EXAMPLES, "phantom": _EXAMPLES}.get(name, _SHOWN)
-                page.table(table if shown is None else shown, heads=_HEADS, most=most)
+                page.table(rows, heads=_HEADS, most=most)
         return page
 
 
@@ -245,10 +244,11 @@ def _parts(audit: Audit) -> list[tuple[str, str, Any, Any]]:
 
     whole, quality, ceiling = audit.to_frame(), audit.quality, audit.ceiling
     has_quality = quality is not None and len(quality.table) > 0
+    known = audit.criteria[audit.criteria["identifiable"]] if len(audit.criteria) else audit.criteria
     rules = audit.rules.drop(columns=["scale", "log_likelihood"], errors="ignore")
     parts: list[tuple[str, str, Any, Any]] = [
         ("audit", "Quality of the labels" if has_quality else "", whole, columns(whole, _READ)),
-        ("criteria", "Presence criterion", audit.criteria, columns(audit.criteria, _FITTED)),
+        ("criteria", "Presence criterion", audit.criteria, columns(known, _FITTED)),
         ("rules", "Clip rules that fit", audit.rules, rules),
         ("curves", "", audit.curves, None),
     ]
@@ -277,7 +277,7 @@ def _drawn(audit: Audit) -> dict[str, Any]:
     """What each kind of picture shows."""
     quality: Any = [] if audit.quality is None else audit.quality.table
     if len(quality):
-        quality = quality[quality["label"] != "all"].sort_values("n_events", ascending=False).head(_MOST)
+        quality = quality[quality["label"] != "all"].nlargest(_MOST, "n_events").sort_values("overlap_accuracy")
     criteria: Any = audit.criteria
     if len(criteria):
         kept = criteria["identifiable"] & (criteria["scale"] == "event") & criteria["method"].str.startswith("law")
@@ -290,7 +290,7 @@ def _drawn(audit: Audit) -> dict[str, Any]:
         seconds = curves[(curves["scale"] == "event_seconds") & (scale != "event_seconds")]
         curves = curves[curves["scale"] == scale]
     agreement: Any = next((a.by_label for a in (audit.agreement, audit.annotation_agreement) if a is not None), [])
-    agreement = agreement[agreement["alpha"].notna()] if len(agreement) else agreement
+    agreement = agreement[agreement["alpha"].notna()].sort_values("alpha") if len(agreement) else agreement
     lengths: Any = [] if audit.strong is None else audit.strong.sort_values("n_events", ascending=False).head(_MOST)
     votes: Any = [] if audit.votes is None else audit.votes
     shown = (curves, seconds, criteria, quality, votes, agreement[:_MOST], lengths)
@@ -391,10 +391,11 @@ _PICTURES: dict[str, Any] = {
     ),
     "quality": (
         _draw_quality,
-        "Weak labels against strong ones: labelled time that is right, event time labelled, events found.",
+        "Weak labels against strong ones, worst class first: labelled time that is right, event time labelled, events "
+        "found.",
     ),
     "votes": (_draw_votes, "How right labels become with more votes per segment, if annotators err independently."),
-    "agreement": (_draw_agreement, "Agreement of the annotators."),
+    "agreement": (_draw_agreement, "Agreement of the annotators, worst class first."),
     "lengths": (_draw_lengths, "Lengths of the annotated events."),
 }
 
@@ -406,7 +407,7 @@ _READ = (
 )
 _FITTED = (
     *("label", "annotator", "method", "presence_criterion", "presence_criterion_low", "presence_criterion_high"),
-    *("spread", "guess_rate", "lapse_rate", "n", "reason"),
+    *("spread", "guess_rate", "lapse_rate", "n"),
 )
 _PLACE = ("recording", "onset", "offset", "label", "event_seconds")
 _HEADS = {
@@ -414,7 +415,7 @@ _HEADS = {
     **{"mimic_true": "the same, against the events", "n": "answers", "event_seconds": "event in it (s)"},
     **{"n_events": "events", "n_recordings": "recordings", "mean_length": "mean length (s)"},
     **{"median_length": "median length (s)", "length_share": "share of a recording", "coverage": "share of time"},
-    **{"n_present": "present", "n_phantom": "of them, no event", "n_missed": "absent on an event", "aic": "AIC"},
+    **{"n_present": "present", "aic": "AIC"},
 }
 _TWO_MODELS = (
     "What two models would score on these labels: a perfect one, which finds every event exactly, and one that repeats "

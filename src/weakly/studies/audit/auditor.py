@@ -64,9 +64,8 @@ def audit(
     where : keep only the rows whose column has this value, such as ``{"split": "train"}``; of the answers if they have
         the column, else of the strong annotations.
     examined : who looked at what: "all" (everybody at every recording), recordings, (annotator, recording) pairs, a
-        mapping from either to stretches in seconds (None: the whole recording), or a table (recording, annotator,
-        onset, offset). It tells "looked and found nothing"
-        from "never looked"; left out, the audit says what it assumes and shows both extremes.
+        mapping from either to stretches in seconds (None: all of it), or a table (recording, annotator, onset, offset).
+        It tells "looked, found nothing" from "never looked"; left out, the audit shows both extremes.
     scores : detectors by name, each with its scores of frames, as for :func:`infer`: ``detectors`` tells which of them
         explains the answers best, by how many bits per clip, and how wrong each is expected to be. No strong annotation
         is needed; where there are some, they give the law of event lengths.
@@ -113,8 +112,7 @@ def audit(
     if truth is not None and said is not None:
         both = pair(truth, said, recording_length=recording_length, examined=looked)
         _paired_parts(parts, both, label, unlisted, collar, share_of_length)
-        fit = parts.get("fit")
-        if fit is not None and not fit.is_good:
+        if (fit := parts.get("fit")) is not None and not fit.is_good:
             warnings.warn(fit.sentence, AssumptionWarning, stacklevel=2)
     if scores is not None:
         how = {"event_length": truth, "label": label, "recording_length": recording_length}
@@ -126,7 +124,8 @@ def audit(
 
 def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: Any, **how: Any) -> pd.DataFrame:
     """How well each detector explains the answers, by class."""
-    from ...posterior.detector import compare_detectors, frames_by_class, matched_frames
+    from ...io.gather import scores_of
+    from ...posterior.detector import compare_detectors, frames_by_class
     from ..infer.estimation import infer
 
     if given is None:
@@ -139,11 +138,7 @@ def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: A
     rows, tables = [], {name: frames_by_class(table) for name, table in scores.items()}
     for name, posterior in inference.parts.items():
         recordings = [recording.recording for recording in posterior.recordings]
-        mine = {who: table.get(name, table.get(None)) for who, table in tables.items()}
-        missing = [who for who, frames in mine.items() if frames is None]
-        if missing:
-            raise InvalidInput(f"scores of {missing[0]}: there are none of {name!r}")
-        frames = {who: matched_frames(each, recordings) for who, each in mine.items() if each is not None}
+        frames = {who: scores_of(table, name, recordings, f"scores of {who}") for who, table in tables.items()}
         rows += compare_detectors(posterior, frames, rng=rng)
     return pd.DataFrame(rows)
 
@@ -190,10 +185,8 @@ def _paired_parts(
         ours, theirs = sorted(both.strong_labels)[:3], sorted(both.weak_labels)[:3]
         raise InvalidInput(f"no class is in both files: strong has {ours}, weak has {theirs}, for example")
     assumed = unlisted or ("absent" if both.presence_only else "unknown")
-    notes = list(both.notes)
-    if unlisted is None and both.presence_only:
-        notes.append("in these numbers a class that a segment does not list counts as absent from it")
-    parts["notes"] = tuple(notes)
+    absent = "in these numbers a class that a segment does not list counts as absent from it"
+    parts["notes"] = (*both.notes, *[absent] * (unlisted is None and both.presence_only))
     parts["settings"]["unlisted"] = assumed
     observed = {name: both.observed(name, unlisted=assumed) for name in scored}
     refused = both.presence_only and unlisted != "absent"
@@ -283,10 +276,9 @@ def _drawn(seen: pd.DataFrame, column: str, whole: CriterionEstimate) -> dict[st
     people = {}
     if column == "annotator":
         for k in np.flatnonzero(own).tolist():
-            answers = seen[unit == k]
-            people[str(names[k])] = estimate_criterion(
-                answers["event_fraction"], present=answers["present"], clusters=[codes_of(answers["place"])]
-            )
+            mine = unit == k
+            places = [codes_of(seen["place"][mine])]
+            people[str(names[k])] = estimate_criterion(h[mine], present=y[mine], clusters=places)
     few = np.flatnonzero((asked > 0) & ~own)
     if len(few) and len(names) > 1:
         middle, ends = law.pooled(law.grouped(h, y, whole.presence_criterion), y, unit, whole)

@@ -38,9 +38,7 @@ def _detectors(audit: Audit) -> Said:
         wrong = ", ".join(f"{row['detector']} {row['wrong_per_minute']:.2g}" for row in (best, *others))
         text = f"{best['detector']} tells {_bits(best, 'bits_per_clip')} about the answers"
         if others:
-            word = (
-                "explains the answers better than" if best["better"] else "is ahead, but no more than chance allows, of"
-            )
+            word = "explains the answers better than" if best["better"] else "is ahead, no more than chance allows, of"
             text = f"{best['detector']} {word} {others[0]['detector']}, by {_bits(others[0], 'behind')}"
         yield 0.6, "detectors", f"{safe_label(label)}: {text}; expected wrong seconds per minute: {wrong}."
 
@@ -65,7 +63,8 @@ def _worst(table: Any, above: str, below: str) -> str:
     if len(rows) < 2:
         return "."
     worst = rows.loc[(rows[above] / rows[below]).idxmax()]
-    return f"; most in {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
+    where = "in" if round(rows[above].sum()) == 1 else "most in"
+    return f"; {where} {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
 
 
 def scored(audit: Audit) -> tuple[Any, Any]:
@@ -73,9 +72,8 @@ def scored(audit: Audit) -> tuple[Any, Any]:
     if audit.quality is None or audit.quality.table.empty:
         return None, None
     table: Any = audit.quality.table
-    table = table.assign(
-        n_wrong=table["n_phantom"] + table["n_missed"], n_lost=(1 - table["event_recall"]) * table["n_events"]
-    )
+    lost = (1 - table["event_recall"]) * table["n_events"]
+    table = table.assign(n_wrong=table["n_phantom"] + table["n_missed"], n_lost=lost)
     return table, table[table["label"] == "all"].iloc[0]
 
 
@@ -115,7 +113,7 @@ def _wrong(audit: Audit) -> Said:
         text += f"strong annotations do not name, and {_by_number(orphans, 'is', 'are')} left out. If those were "
         text += "examined and found empty, "
         text += f"{percent(most)} of the present labels have no event under them, instead of {percent(now)}. "
-        yield _WRONG - 0.01, "examined", text + "The option examined (--examined) says which were."
+        yield _WRONG - 0.01, "examined", text + "A list of the examined recordings (--examined) settles it."
     if present and np.isfinite(total["precision"]):
         text = f"Of the time labelled present, {percent(total['precision'])} is event time. In the segments that meet "
         text += f"an event, {percent(total['overlap_accuracy'])} of the time has the right label."
@@ -131,11 +129,8 @@ def _lost(audit: Audit) -> Said:
     asked = "" if share > 1 - 1e-9 else f" that were asked about ({percent(share)} of all)"
     text = f"{n:,} events{asked}" if n > 1 else f"event{asked}"
     if total["event_recall"] > 1 - 1e-9:
-        yield (
-            _LOST,
-            "event recall",
-            f"{'All ' if n > 1 else 'The '}{text} {_by_number(n, 'lies', 'lie')} under a present label.",
-        )
+        text = f"{'All ' if n > 1 else 'The '}{text} {_by_number(n, 'lies', 'lie')} under a present label."
+        yield _LOST, "event recall", text
         return
     text = f"{lost:,} of {counted(n, 'event')}{asked} {_by_number(lost, 'is', 'are')} missed "
     text += f"({percent(1 - total['event_recall'])}). No present label covers {_by_number(lost, 'it', 'them')}"
@@ -231,10 +226,11 @@ def _criterion(audit: Audit) -> Said:
     silent = classes[~classes["identifiable"]]
     if len(silent):
         reason, n = silent["reason"].mode().iloc[0], len(silent)
-        which = f"{n} of {len(classes)} classes" if n > 1 else safe_label(silent["label"].iloc[0])
+        some = f"{'any' if n == len(classes) else f'{n}'} of {len(classes)} classes"
+        which = some if n > 1 else safe_label(silent["label"].iloc[0])
         text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
         if "presences only" in reason:
-            text += " If unlisted classes were looked for, unlisted='absent' (--unlisted absent) takes them as answers."
+            text += " If unlisted classes were looked for, say so (--unlisted absent), and they count as answers."
         yield 0.25, "criterion", text
 
 

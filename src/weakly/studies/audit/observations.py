@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 from ...base.errors import InvalidInput
 from ...base.symbols import choice
 from ...engine.tally import largest, meetings
-from ...io.gather import name_key
+from ...io.gather import matched
 from ...io.tool_tables import CLIP
 from ...model.answers import Answers
 from ...model.events import Events
@@ -82,20 +81,13 @@ class Examined:
     def renamed(self, known: Sequence[str]) -> Examined:
         """The same under these names, where they are those of the same recordings."""
         other = matched({name for recordings in self.by.values() for name in recordings}, known)
-        by = {
-            who: {other.get(name, name): cut for name, cut in recordings.items()} for who, recordings in self.by.items()
-        }
+        by = {who: {other.get(name, name): cut for name, cut in each.items()} for who, each in self.by.items()}
         return Examined(by, self.everything)
 
 
 #: What public functions take as ``examined``.
-ExaminedLike = (
-    Examined
-    | Literal["all"]
-    | pd.DataFrame
-    | Mapping[str | tuple[str, str], ArrayLike | None]
-    | Iterable[str | tuple[str, str]]
-)
+_Who = str | tuple[str, str]
+ExaminedLike = Examined | Literal["all"] | pd.DataFrame | Mapping[_Who, ArrayLike | None] | Iterable[_Who]
 
 
 def _stretches(frame: pd.DataFrame) -> dict[tuple[str, str], Any]:
@@ -315,22 +307,6 @@ def _count(notes: list[str], n: int, words: str) -> None:
         noun, rest = _ONE[noun], [_ONE_VERB.get(word, word) for word in rest]
     if n:
         notes.append(" ".join((f"{n:,}", noun, *rest)))
-
-
-def matched(names: Iterable[Any], known: Iterable[Any]) -> dict[str, str]:
-    """The known name of each name: the same one, else the one that is the same without folder and ending.
-
-    A name without either is left out, and so is one that shares what is left of it with another on its own side.
-
-    >>> matched(["a.wav", "x/b.flac", "c"], ["a.wav", "b.wav", "c.wav", "y/c.wav"])
-    {'a.wav': 'a.wav', 'x/b.flac': 'b.wav'}
-    """
-    mine, theirs = ({str(name): name_key(str(name)).lower() for name in side} for side in (names, known))
-    alone = {key: name for name, key in theirs.items()}
-    counts = [Counter(side.values()) for side in (mine, theirs)]
-    known_as = {name: name if name in theirs else alone.get(key) for name, key in mine.items()}
-    once = {name for name, key in mine.items() if name in theirs or all(count[key] == 1 for count in counts)}
-    return {name: other for name, other in known_as.items() if other is not None and name in once}
 
 
 def _under_known_names(answers: Answers, known: pd.Index, notes: list[str]) -> Answers:

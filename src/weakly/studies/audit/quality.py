@@ -227,9 +227,8 @@ def segment_counts(reference: EventArrays, predicted: EventArrays, *, resolution
     some = np.where(reference.counts + predicted.counts > 0, n, 0)  # of a rare class most recordings hold no event
     truth, guess = (_roll(lines, width, some) for lines in (reference, predicted))
     both = float((truth & guess).sum())
-    return ConfusionCounts(
-        both, float(guess.sum()) - both, float(truth.sum()) - both, float(n.sum() - (truth | guess).sum())
-    )
+    neither = float(n.sum() - (truth | guess).sum())
+    return ConfusionCounts(both, float(guess.sum()) - both, float(truth.sum()) - both, neither)
 
 
 def _roll(lines: EventArrays, width: float, n: Ints) -> Bools:
@@ -327,10 +326,8 @@ def ceiling(
     (0.1818, 0.0, 0.1)
     """
     events = partial(event_counts, collar=collar, share_of_length=share_of_length)
-    counters: dict[str, Any] = {
-        **{f"segment_f1_{w:g}s": partial(segment_counts, resolution=w) for w in resolutions},
-        **{"event_f1": events, "time_f1": time_counts},
-    }
+    counters: dict[str, Any] = {f"segment_f1_{w:g}s": partial(segment_counts, resolution=w) for w in resolutions}
+    counters |= {"event_f1": events, "time_f1": time_counts}
     rows: list[tuple[Any, ...]] = []
     for metric, count in counters.items():
         sides = {name: (labels[name], truth[name]) for name in sorted(truth)}

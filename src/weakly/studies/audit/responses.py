@@ -260,10 +260,8 @@ def lack_of_fit(pairing: Pairing, observed: Mapping[str, pd.DataFrame], *, rng: 
         total = 1 / max(spread, 1e-3) ** 2 - 1
         for j, of in enumerate(ways):
             gamma = generator.beta(mean * total, (1 - mean) * total, (_EACH, int(of.max()) + 1))[:, of]
-            drawn_answers = (generator.random(gamma.shape) < np.where((h > 0) & (h >= gamma), hit, guess)).astype(
-                np.float64
-            )
-            above[j] += (checks.values(drawn_answers, p, rise, more - less) >= real).sum(axis=0)
+            said = generator.random(gamma.shape) < np.where((h > 0) & (h >= gamma), hit, guess)
+            above[j] += (checks.values(said.astype(np.float64), p, rise, more - less) >= real).sum(axis=0)
     values = (above.max(axis=0) + 1) / (_LAWS * _EACH + 1)
     p_values = dict(zip(checks.names, values.tolist()))
     p_value = min(1.0, len(values) * min(values.tolist()))

@@ -32,7 +32,7 @@ from ...io.dataset import Dataset, look, placed
 from ...io.reading import asked_length
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.intervals import Ints, Placement, segment_lengths
-from .evaluation import Evaluation
+from .evaluation import LAST_EVENT, Evaluation
 from .evaluator import AssumptionCounts, evaluation_of
 
 #: Rows of a chunk, about: what a worker holds at once.
@@ -266,12 +266,8 @@ def evaluate_dataset(
     settings |= {"chunks": len(chunks), "account": dict(account)}
     evaluation = evaluation_of(total, who, settings, counts.assumptions(known=account["unknown"] == 0))
     if account["unknown"]:
-        warnings.warn(
-            f"the length of {counted(account['unknown'], 'recording')} is unknown; they end at their last event here, "
-            "which leaves out what follows it",
-            AssumptionWarning,
-            stacklevel=2,
-        )
+        text = f"the length of {counted(account['unknown'], 'recording')} is unknown: {LAST_EVENT}"
+        warnings.warn(text, AssumptionWarning, stacklevel=2)
     for name, words in (("skipped", "left out"), ("clipped", "cut at the end of the recording")):
         if account[name]:
             warnings.warn(f"{counted(account[name], 'row')} {words}", AssumptionWarning, stacklevel=2)

@@ -233,11 +233,11 @@ class Evaluation(ScoreRows):
 
     def page(self) -> Report:
         page, tables = Report("What weak labels make of these annotations").sentences(self.sentences()), self.tables()
-        if self.findings:
-            page.heading("Caveats").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         which = f"{len(self.tallies):,} classes together" if self.several else "the class asked for"
         for name, figure in self.figures().items():
             page.figure(figure, f"{CAPTIONS[name]}, {which}; bands: two standard errors.", name=name)
+        if self.findings:
+            page.heading("Caveats").items([f"{each.text[0].upper()}{each.text[1:]}." for each in self.findings])
         if "best" in tables:
             page.heading(f"Best segment length of each class, by {plain_name(self.objective)}")
             page.table(brief(tables["best"]))
@@ -253,12 +253,12 @@ def broken(assumptions: Sequence[Assumption]) -> tuple[Finding, ...]:
     """One finding per assumption that is broken, about the class that breaks it most."""
     findings = []
     words = {
-        "close": "events of {classes} are closer together than a segment ({share} of {label} at {width}): formulas "
-        "for one event at a time do not hold; the numbers of an evaluation do",
+        "close": "events of {classes} lie closer together than a segment is long ({share} of {label} at {width}): "
+        "formulas for a single event do not hold; the numbers of this evaluation do",
         "offsets": "onsets of {classes} are not spread evenly over the segments ({label} at {width}: Kuiper's "
-        "p = {p:.2g}): where the grid starts matters, formulas assume that it does not",
+        "p = {p:.2g}): it matters where the grid starts, and formulas assume that it does not",
         "censored": "events of {classes} are cut by the start or end of a recording ({share} of {label}): their "
-        "lengths are censored",
+        "true lengths are not known",
     }
     for name, text in words.items():
         breaking = [each for each in assumptions if each.name == name and each.broken]
@@ -279,6 +279,7 @@ CAPTIONS = {
     "recording_accuracy": "Share of all time that is labelled right over the segment length",
 }
 _FEW = 4  # observers that get a sentence
+LAST_EVENT = "a recording is taken to end with its last event, and what follows is left out"
 ASSUMED = "Assumed: half of an event, or a second of it, is noticed."
 
 
@@ -339,7 +340,8 @@ def _classes(evaluation: Evaluation, chosen: Any, keys: list[str]) -> list[str]:
             sentences.append(f"{where} {lost:,} of {n:,} classes {lose}, {'' if lost == 1 else 'most of all '}{which}.")
         else:
             worst = at.loc[at["overlap_accuracy"].idxmin()]
-            fewest = f"most of its events ({safe_label(least['label'])} the fewest, {percent(least['event_recall'])})"
+            name, share = safe_label(least["label"]), percent(least["event_recall"])
+            fewest = f"most of its events (the fewest in {name}: {share})"
             sentences.append(
                 f"{where} every class keeps {fewest if least['event_recall'] < 1 - 1e-9 else 'all of its events'}; "
                 f"accuracy near events is lowest for {safe_label(worst['label'])} "

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 
 from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, in_order, threads
+from ...base.results import counted
 from ...base.symbols import check
 from ...engine.scoring import ClassRecordings, ClassTallies, add_silent, score_units, units_of
 from ...model.answer_model import UNKNOWN, AnswerLike, AnswerModels
 from ...model.events import Events
 from ...model.intervals import EdgeName, EventArrays, Floats, Ints, Placement, segment_lengths
-from .evaluation import Assumption, Evaluation
+from .evaluation import LAST_EVENT, Assumption, Evaluation
 
 #: Events times segment lengths times criteria up to which the means per recording are worked out unasked.
 MANY = 1_000_000_000
@@ -132,8 +133,8 @@ def _units(events: Any, label: str | None, recording_length: Any, *, every: bool
             raise InvalidInput("recording_length is known to the events; give it to Events.from_frame")
         unknown = int(events.recordings["length"].isna().sum())
         if unknown:
-            text = f"the length of {unknown} of {len(events.recordings)} recordings is unknown; they end at their last "
-            warnings.warn(text + "event here, which leaves out what follows it", AssumptionWarning, stacklevel=3)
+            text = f"the length of {unknown:,} of {counted(len(events.recordings), 'recording')} is unknown: "
+            warnings.warn(text + LAST_EVENT, AssumptionWarning, stacklevel=3)
         if not len(events):
             raise InvalidInput("events must hold at least one event, got none")
         return units_of(events, label, every=every)

@@ -16,6 +16,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, threads
 from ...base.results import counted
 from ...base.symbols import Seed, check, choice
+from ...io.gather import scores_of
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.answers import Answers
@@ -25,7 +26,7 @@ from ...model.lengths import LengthLike, Lengths
 from ...posterior.chain import Contradiction
 from ...posterior.class_answers import ClassAnswers
 from ...posterior.class_posterior import CRITERIA, ClassPosterior
-from ...posterior.detector import Calibration, FrameScores, frames_by_class, matched_frames
+from ...posterior.detector import Calibration, FrameScores, frames_by_class
 from ...posterior.fitting import SLIP, AnswerPattern, choose_step
 from ...posterior.renewal import Array, length_variation, lengths_of_truncated_events
 from .inference import Inference, Unasked, total
@@ -95,7 +96,7 @@ def infer(
     [[1.08, 1.08]]
     """
     if answers is None or like is not None:
-        return _decoded(answers, scores, like, recording_length, draws, rng, executor, progress)
+        return _warned(_decoded(answers, scores, like, recording_length, draws, rng, executor, progress))
     given = answers if isinstance(answers, Answers) else Answers.from_frame(answers)
     choice("unlisted", unlisted, ("unknown", "absent"))
     if event_rate is not None:
@@ -141,15 +142,13 @@ def infer(
             if any(law is None or law.longest > least[name] for name, law in laws.items()):
                 plain, kind = at(0.5), PresenceRule.shorter
                 either = at(0.5)
-                kind, at_criterion[0.5] = (
-                    (kind, either) if total(either) > total(plain) + 1 else (PresenceRule.fraction, plain)
-                )
+                if total(either) <= total(plain) + 1:
+                    kind, either = PresenceRule.fraction, plain
+                at_criterion[0.5] = either
             best, weights, interval = _estimate_criterion(at, at_criterion)
             for criterion in {best, *(CRITERIA if interval is None else ())}:
-                human = AnswerModels.of(rule=kind(criterion)).with_noise(SLIP, SLIP)
-                at_criterion[criterion] = {
-                    name: task.posterior(human, slips=criterion == best, **how) for name, task in tasks.items()
-                }
+                human, is_best = AnswerModels.of(rule=kind(criterion)).with_noise(SLIP, SLIP), criterion == best
+                at_criterion[criterion] = {k: task.posterior(human, slips=is_best, **how) for k, task in tasks.items()}
         else:
             at_criterion[None] = {}
             for name, task in tasks.items():
@@ -174,10 +173,13 @@ def infer(
     settings |= {"criterion_per": criterion_per, "scores": scores is not None, "step": step, "unlisted": unlisted}
     settings |= {"label": label, "draws": draws}
     others = {c: parts for c, parts in at_criterion.items() if interval is None and c in CRITERIA}
-    shorter = kind == PresenceRule.shorter
-    result = Inference(at_criterion[best], settings, best, weights, others, interval, tuple(notes), shorter, unasked)
+    told = best, weights, others, interval, tuple(notes), kind == PresenceRule.shorter, unasked
+    return _warned(Inference(at_criterion[best], settings, *told))
+
+
+def _warned(result: Inference) -> Inference:
     for text in result.caveats():
-        warnings.warn(text, AssumptionWarning, stacklevel=2)
+        warnings.warn(text, AssumptionWarning, stacklevel=3)
     return result
 
 
@@ -187,9 +189,7 @@ def _decoded(
 ) -> Inference:  # fmt: skip
     """Recordings that nobody answered for, by the process and the calibration of other ones."""
     if answers is not None or scores is None or like is None:
-        raise InvalidInput(
-            "without answers give scores= and like=, an inference with scores; with answers leave like out"
-        )
+        raise InvalidInput("without answers give scores= and like=, an inference with scores; with them leave like out")
     found, generator, parts = frames_by_class(scores), np.random.default_rng(rng), {}
     for name, part in like.parts.items():
         frames = found.get(name, found.get(None))
@@ -265,9 +265,8 @@ def _law(event_length: Any, label: str, known: Mapping[str, float]) -> Lengths |
         return lengths_of_truncated_events(replace(lines, lengths=np.where(told, ends, lines.lengths)), ends_known=told)
     if isinstance(event_length, Mapping):
         if label not in event_length:
-            raise InvalidInput(
-                f"event_length has no entry for {label!r}; there are {', '.join(map(str, event_length))}"
-            )
+            there = ", ".join(map(str, event_length))
+            raise InvalidInput(f"event_length has no entry for {label!r}; there are {there}")
         event_length = event_length[label]
     return None if event_length is None else Lengths.of(event_length)
 
@@ -302,17 +301,14 @@ def _whole(parts: Iterable[Sequence[AnswerPattern]]) -> Array:
     ends = np.repeat([p.length for p in patterns], [len(p.segments) for p in patterns])
     widths = every[:, 1] - every[:, 0]
     outer = (every[:, 0] <= 1e-6) | (every[:, 1] >= ends - 1e-6)
-    kept: Array = every[~(outer & (widths < np.median(widths) / 2))]
-    return kept
+    return np.asarray(every[~(outer & (widths < np.median(widths) / 2))])
 
 
 def _check_step(step: float, segments: Array, law: Lengths | None, seconds: float | None) -> None:
     """Refuse a step that is longer than a segment; warn of a coarse one."""
     shortest = float((segments[:, 1] - segments[:, 0]).min())
     if step > shortest * (1 + 1e-9):
-        raise InvalidInput(
-            f"step must be at most the shortest segment, {shortest:g} s, and better a fifth; got {step:g} s"
-        )
+        raise InvalidInput(f"step must be at most the shortest segment, {shortest:g} s, better a fifth; got {step:g} s")
     limits = [("segment", shortest / 2)]
     if law is not None:
         limits.append(("event (the shorter half)", float(law.quantile(0.5)) / 2))
@@ -320,10 +316,8 @@ def _check_step(step: float, segments: Array, law: Lengths | None, seconds: floa
         limits.append(("overlap that the rule asks for", seconds))
     word, limit = min(limits, key=lambda pair: pair[1])
     if step > limit * (1 + 1e-9):
-        text = (
-            f"step of {step:g} s is coarse for the shortest {word}; at most {limit:g} s is advised, a fifth is better"
-        )
-        warnings.warn(text, AssumptionWarning, stacklevel=3)
+        text = f"step of {step:g} s is coarse for the shortest {word}; at most {limit:g} s is advised"
+        warnings.warn(f"{text}, a fifth is better", AssumptionWarning, stacklevel=3)
 
 
 def _patterns(
@@ -350,13 +344,17 @@ def _patterns(
         )
     if unlisted == "absent":
         frame = _fill(frame, answers, lengths)
+    scored = names if None in scores or not any(name in scores for name in names) else [*scores]
+    without = ", ".join(name for name in names if name not in scored)
+    if without:
+        notes.append(f"scores: there are none of {without}; these are inferred from the answers alone")
     patterns: dict[str, list[AnswerPattern]] = {}
     only: list[str] = []  # classes without an absent answer
     for name in names:
         rows = frame[(frame["label"] == name) & frame["present"].notna()]
         if len(rows) and (rows["present"] == 1).all():
             only.append(name)
-        patterns[name] = groups = _alike(rows, lengths, scores.get(name, scores.get(None)))
+        patterns[name] = groups = _alike(rows, lengths, name, scores if name in scored else {})
         if not groups:
             raise InvalidInput(f"{name}: there is no answer to infer events from: all are unsure")
     if only:
@@ -367,7 +365,7 @@ def _patterns(
 
 
 def _alike(
-    rows: pd.DataFrame, lengths: Mapping[str, float], frames: Mapping[str, FrameScores] | None
+    rows: pd.DataFrame, lengths: Mapping[str, float], label: str, scores: Mapping[Any, Mapping[str, FrameScores]]
 ) -> list[AnswerPattern]:
     """The answers of one class by recording, those with the same answers together."""
     codes, names = pd.factorize(rows["recording"])
@@ -378,9 +376,7 @@ def _alike(
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1)).tolist()
     cuts = ((str(name), slice(a, b)) for name, a, b in zip(names, ends, ends[1:]))
     rows_of = ((name, spans[c], said[c], tuple(people[c]), lengths[name]) for name, c in cuts)
-    return AnswerPattern.grouped(
-        rows_of, None if frames is None else matched_frames(frames, [str(name) for name in names])
-    )
+    return AnswerPattern.grouped(rows_of, scores_of(scores, label, [*map(str, names)]) if scores else None)
 
 
 def _lengths(
@@ -408,8 +404,8 @@ def _fill(frame: pd.DataFrame, answers: Answers, lengths: Mapping[str, float]) -
     """The same with an absent answer wherever a segment was heard and a class is not listed."""
     keys = ["recording", "onset", "offset", "annotator"]
     heard = frame[keys].drop_duplicates()
-    silent = [name for name in answers.recordings.index if name not in set(frame["recording"])]
-    known = [name for name in silent if math.isfinite(lengths[name])]
+    named = set(frame["recording"])
+    known = [name for name in answers.recordings.index if name not in named and math.isfinite(lengths[name])]
     more = pd.DataFrame({"recording": known, "onset": 0.0, "offset": [lengths[n] for n in known], "annotator": ""})
     heard = pd.concat([heard, more], ignore_index=True) if len(more) else heard
     every = heard.merge(pd.DataFrame({"label": sorted(frame["label"].unique())}), how="cross")

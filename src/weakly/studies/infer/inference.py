@@ -16,6 +16,7 @@ from ...base.results import Finding, format_value, percent, safe_label, to_jsona
 from ...base.symbols import check, choice
 from ...model.events import Events
 from ...posterior.class_posterior import CRITERIA, EXCLUDED, SURE, WORDS, ClassPosterior, RecordingPosterior, estimate
+from ...posterior.detector import score_caveats
 from ...posterior.renewal import ENDS, Array
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Inference(Result):
         for row in self._totals.values():
             per, clips = 60 / row["recording_seconds"], self.parts[row["label"]].clip_words
             low, high = (per * end for end in row["event_seconds_ci"])
-            painted = f". {clips} clips say {per * row['painted_seconds']:.3g} s" if clips else ""
+            painted = f". The {clips} clips add up to {per * row['painted_seconds']:.3g} s" if clips else ""
             many = _count(per * row["n_events"])
             said.append(
                 f"{row['label']}: events take {per * row['event_seconds']:.3g} s per minute ({low:.3g} to {high:.3g}), "
@@ -235,8 +236,8 @@ class Inference(Result):
             text, told = self._mean_length(label)
             if not part.law_given and not told:
                 said.append(
-                    f"{text}, and these answers hardly tell it: with one segment length, event seconds depend on the "
-                    "lengths that are assumed. Give event_length, or ask some segments of another length"
+                    f"{text}, and these answers say little about it: with one segment length, event seconds depend on "
+                    "the lengths that are assumed. Give event_length, or ask some segments of another length"
                 )
             if part.families and not part.told:
                 always = part.recordings[0].present[0] == 1
@@ -258,6 +259,7 @@ class Inference(Result):
                 )
             elif part.bunching_unknown:
                 said.append(f"{label}: {_bunching(part, self._totals[label])}")
+            said += [f"{label}: {text}" for text in score_caveats(part)]
             if label in self.unasked:
                 said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
         if self.criterion_weights and self.criterion_ci is None:
@@ -303,10 +305,8 @@ class Inference(Result):
         for part in self.parts.values():
             for one in part.recordings:
                 drawn = part.timeline(one).sample(n, rng=generator)
-                drawn.insert(0, "recording", one.recording)
-                drawn.insert(1, "label", part.label)
-                tables.append(drawn)
-        return pd.concat(tables, ignore_index=True)
+                tables.append(drawn.assign(recording=one.recording, label=part.label))
+        return pd.concat(tables, ignore_index=True)[["recording", "label", "sample", "onset", "offset"]]
 
     def training(self) -> Training:
         """The training kit: label noise per class and segment length, and a table of frames."""
@@ -354,10 +354,8 @@ class Inference(Result):
         rows["labelled present"] = (one.painted, plot.PRESENT)
         rows["chance of an event"] = (np.empty((0, 2)), plot.EVENT)
         ax = plot.timeline(rows, recording_length=one.length, ax=ax)
-        edges = one.edges
-        ax.fill_between(
-            edges, np.append(one.active, one.active[-1]) * 0.8 - 0.4, -0.4, step="post", color=plot.COLOURS[0]
-        )
+        height = np.append(one.active, one.active[-1]) * 0.8 - 0.4
+        ax.fill_between(one.edges, height, -0.4, step="post", color=plot.COLOURS[0])
         ax.set_title(f"{part.label} in {one.recording}: {one.n_events:.1f} events, {one.event_seconds:.1f} s expected")
         return ax
 
@@ -418,11 +416,8 @@ class Inference(Result):
         page.table(estimates.assign(quantity=names))
         page.heading("A timeline" if len(self.parts) == 1 else "Timelines")
         for label in self.parts:
-            ax = self.plot(label=label)
-            page.figure(
-                ax.figure,
-                f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event",
-            )
+            what = f"{label}: answers (coloured: present, grey: absent), their labels, chance of an event"
+            page.figure(self.plot(label=label).figure, what)
             if len(self.parts[label].recordings) > 1:
                 what = f"{label}: recordings, those with the most first; the stronger the colour, the likelier an event"
                 page.figure(self.strips(label).figure, what, wide=True)

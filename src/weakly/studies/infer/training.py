@@ -110,23 +110,21 @@ def training(inference: Inference) -> Training:
         prior = float(np.clip(part.renewal.density, _TINY, 1 - _TINY))
         for one in part.recordings:
             active, widths = _seconds(one, one.segments), np.diff(one.segments, axis=1).ravel()
+            idle = widths - active
             asked.append(pd.DataFrame({"label": label, "segment_length": widths.round(6), "active": active,
-                                       "idle": widths - active, "said": one.present}))  # fmt: skip
+                                       "idle": idle, "found": active * one.present,
+                                       "inserted": idle * one.present, "n_segments": 1}))  # fmt: skip
             tables.append(_frames(one, label, prior))
             clips.append(_clips(one, label))
-    every = pd.concat(asked, ignore_index=True)
-    every = every.assign(found=every["active"] * every["said"], inserted=every["idle"] * every["said"], n_segments=1)
-    sums = every.groupby(["label", "segment_length"], as_index=False).sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates = sums[["label", "segment_length"]].assign(
-            insertion_rate=np.where(sums["idle"] > 0, sums["inserted"] / sums["idle"], np.nan),
-            deletion_rate=np.where(sums["active"] > 0, 1 - sums["found"] / sums["active"], np.nan),
-            n_segments=sums["n_segments"],
-            active_seconds=sums["active"],
-        )
+    sums = pd.concat(asked, ignore_index=True).groupby(["label", "segment_length"], as_index=False).sum()
+    rates = sums[["label", "segment_length"]].assign(
+        insertion_rate=sums["inserted"] / sums["idle"].where(sums["idle"] > 0),
+        deletion_rate=1 - sums["found"] / sums["active"].where(sums["active"] > 0),
+        n_segments=sums["n_segments"],
+        active_seconds=sums["active"],
+    )
     table = pd.concat(clips, ignore_index=True)
-    for name, rows in table.groupby("label", sort=False):
-        share = float(rows["present"].mean())
+    for name, share in table.groupby("label", sort=False)["present"].mean().items():
         if share > _MOST_PRESENT:
             text = f"{name}: {percent(share)} of the clips are present: they teach hardly anything; ask shorter ones"
             warnings.warn(text, AssumptionWarning, stacklevel=3)

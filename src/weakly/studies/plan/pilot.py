@@ -114,7 +114,7 @@ class Pilot:
         if cut > 0.05:
             said.append(
                 f"{percent(cut)} of the pilot's events begin or end with their recording: they may last longer "
-                "than heard."
+                "than was seen."
             )
         if self.n_joined:
             every = self.n_joined + self.n_events

@@ -226,9 +226,8 @@ class Plan(RowNumbers, Result):
         if self.uncertainty and self.uncertainty["words"] not in self.details:
             report.heading("What new recordings will give").text(self.uncertainty["words"])
         if self.by_criterion:
-            report.heading("Plain segments, if people notice events otherwise").table(pd.DataFrame(self.by_criterion)[
-                ["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]
-            ])  # fmt: skip
+            kept = pd.DataFrame(self.by_criterion)[["rule", "name", "wrong_time", "event_recall", "n_queries", "hours"]]
+            report.heading("If people follow another rule").table(kept, heads={"name": "best plain segments"})
         if self.classes:
             per_class = pd.DataFrame(self.classes["per_class"]).rename(
                 columns=lambda name: name.replace("_common", "_one_length")

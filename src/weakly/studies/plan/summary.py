@@ -117,7 +117,7 @@ def _aside(task: LabelingProblem, choice: Any, first: Any) -> tuple[str, ...]:
     work = cost.seconds_per_answer * task.recording_length / row.segment_length + slower
     least = format_length(max(work, 0.0) / cost.seconds_per_event)
     even = f"from {least} event{'' if least == '1' else 's'}"
-    return f" (less work than by hand {even} per recording on)", f" (less work {even} on)", f" (pays {even} on)"
+    return f" (less work than by hand {even} per recording on)", f" (less work {even} on)", f" (faster {even} on)"
 
 
 def conditions(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
@@ -166,15 +166,16 @@ def details(
     if choice.reachable and chosen.asks and wanted:
         said.append(_cheapest(plan, wanted))
     said += _equal(plan)
-    best = "the best plain segments are" if any(row.design.is_plain for row in plan.pool) else "the best way is"
+    plain = any(row.design.is_plain for row in plan.pool)
     for each in plan.by_criterion:
         vain = ", no better than labelling nothing" if each["wrong_time"] >= task.event_time * (1 - 1e-9) else ""
         wrong = f"{seconds(each['wrong_time'])} wrong{vain}"
-        said.append(f"If annotators go by {each['rule']}, {best}: {each['name']}, {wrong}.")
+        best = f"plain segments are {each['name'].replace(' segments', ' long')}" if plain else f"way is {each['name']}"
+        said.append(f"If annotators go by {each['rule']}, the best {best}, {wrong}.")
     if plan.by_criterion:
         said.append(
-            "To know your criterion, have five minutes of annotated recordings answered and run weakly audit, or "
-            "weakly label --measure."
+            "To measure the criterion, have five minutes of annotated recordings labelled and run weakly audit, or "
+            "run weakly label --measure."
         )
     if plan.uncertainty:
         said.append(plan.uncertainty["words"])
@@ -192,8 +193,8 @@ def _not_known(task: LabelingProblem, pilot: Pilot | None) -> list[str]:
         which = f"{every or 'one '}recording is" if many == 1 else f"{every}{many:,} recordings are"
         left = f", and {empty:,} without events {'is' if empty == 1 else 'are'} left out" if empty else ""
         said.append(
-            f"Nobody says how long {which}: each is taken to end with its last event, so that the silence after it "
-            f"counts neither as wrong time nor as work{left}; --recording-length tells it."
+            f"It is not known how long {which}: each is taken to end with its last event, so that the silence after it "
+            f"counts neither as wrong time nor as work{left}; --recording-length gives it."
         )
     if pilot is not None and pilot.in_place and not _drawn(task):
         which = "All" if pilot.in_place == 1 else f"{percent(pilot.in_place)} of"

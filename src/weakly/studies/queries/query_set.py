@@ -20,6 +20,7 @@ from ...base.report import Report, Result
 from ...base.results import counted, hours, to_jsonable
 from ...base.symbols import check, positive, whole
 from ...base.symbols import choice as one_of
+from ...io.gather import matched, scores_of
 from ...io.signals import RECORDINGS, SIGNALS, VIDEOS, durations
 from ...io.soundscape import load_features, log_mel, read_scores
 from ...methods import METHODS
@@ -473,12 +474,10 @@ def with_scores(
     known: Mapping[str, Recording], scores: pd.DataFrame | Place, hop: float | None, label: str
 ) -> dict[str, Recording]:
     """The recordings with a detector's scores of this class (or of any) as what is listened to."""
-    from ...posterior.detector import frames_by_class, matched_frames
+    from ...posterior.detector import frames_by_class
 
     by_class = frames_by_class(scores if isinstance(scores, pd.DataFrame) else read_scores(os.fspath(scores), hop=hop))
-    if label not in by_class and None not in by_class:
-        raise InvalidInput(f"scores: there are none of {label!r}; there are those of {', '.join(map(str, by_class))}")
-    frames = matched_frames(by_class.get(label, by_class.get(None, {})), list(known))
+    frames = scores_of(by_class, label, list(known))
     heard = {name: frames[name].over_time(known[name].length) for name in known if name in frames}
     return {name: replace(known[name], features=heard.get(name, known[name].features)) for name in known}
 
@@ -487,11 +486,8 @@ def with_events(known: dict[str, Recording], events: Events, label: str | None) 
     """The recordings with their true events of one label, or of all labels as one."""
     frame = events.to_frame()
     frame = frame if label is None else frame[frame["label"] == label]
-    stems = {Path(str(name)).stem: str(name) for name in events.recordings.index}
     result = dict(known)
-    for name, recording in known.items():
-        theirs = name if name in events.recordings.index else stems.get(Path(name).stem)
-        if theirs is not None:
-            rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
-            result[name] = replace(recording, events=merge(np.clip(rows, 0, recording.length)))
+    for name, theirs in matched(known, events.recordings.index).items():
+        rows = frame[frame["recording"] == theirs][["onset", "offset"]].to_numpy(float)
+        result[name] = replace(known[name], events=merge(np.clip(rows, 0, known[name].length)))
     return result

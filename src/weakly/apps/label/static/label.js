@@ -14,7 +14,7 @@ import { call, deliverUnsent, json, load, patiently, send } from "./wire.js";
 import { begin, rested, spent } from "./work.js";
 
 const WORDS = { 1: "present", 0: "absent", null: "unsure" };
-const asked = (item) => (item.classes ? "Which of these are in this segment?" : me.marking ? `Where is ${item.label}?` : `Is there ${item.label} in this segment?`);
+const asked = (item) => (item.classes ? "Which of these are present in this segment?" : me.marking ? `Where is ${item.label}?` : `Is ${item.label} present in this segment?`);
 const length = (item) => Number((item.offset - item.onset).toPrecision(3));
 
 // The segment on the screen. -----------------------------------------------------------------------------------------
@@ -34,12 +34,12 @@ async function show(said, done = "") {
     finish(said).catch(complain); // working out what was measured takes a moment, in which an undo is taken
     return;
   }
-  await put(item, `${done}Segment ${said.progress.answered + 1}, ${length(item)} seconds. ${item.classes ? "Which classes are there?" : `Is there ${item.label}?`}`);
+  await put(item, `${done}Segment ${said.progress.answered + 1}, ${length(item)} seconds. ${item.classes ? "Which classes are present?" : `Is ${item.label} present?`}`);
   for (const next of said.items.slice(1)) load(next).catch(() => {});
 }
 
 async function put(item, announced) {
-  Object.assign(now, { item, plays: 0, context: false, usedContext: false, usedPicture: now.picture, reviewed: 0, reached: 0, playedTo: null });
+  Object.assign(now, { item, span: [item.onset, item.offset], plays: 0, context: false, usedContext: false, usedPicture: now.picture, reviewed: 0, reached: 0, playedTo: null });
   loop(null);
   $("begin").textContent = item.kind === "sound" ? "Start listening" : "Start";
   hear(item);
@@ -84,7 +84,7 @@ async function draw() {
   try {
     media = await load(item, now.context);
   } catch (error) {
-    complain(new Error(`${error.message} (This segment cannot be shown; answer unsure to go on.)`));
+    complain(new Error(`${error.message} (This segment cannot be shown; answer “unsure” to continue.)`));
     $("screen").classList.remove("loading");
     return;
   }

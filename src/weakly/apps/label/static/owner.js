@@ -72,7 +72,7 @@ function show(team) {
   const rows = team.annotators.map((each) => Object.fromEntries(columns.map((name) => [name, each[name] ?? null])));
   $("team").replaceChildren(...[
     dots(team.annotators),
-    table(rows, { caption: "Who answered what", columns, every: false, heads: { seconds_per_query: "s each", lapse_rate: "misses", compared: "compared on" } }),
+    table(rows, { caption: "Who answered what", columns, every: false, heads: { seconds_per_query: "seconds each", lapse_rate: "misses", compared: "segments compared" } }),
     team.classes.length ? table(team.classes, { caption: "Agreement by class", every: false }) : null,
   ].filter(Boolean));
   if (team.bookmarks.length) $("team").append(table(team.bookmarks, { caption: "Bookmarks", columns: ["recording", "onset", "offset", "label", "annotator", "note"], every: false }));

@@ -215,8 +215,8 @@ async function more() {
   $("more-strips").hidden = shown >= said.total;
   $("more-strips").textContent = `More of ${said.total} recordings`;
   const kinds = new Set(said.rows.map((row) => row.kind));
-  const plays = kinds.has("sound") || kinds.has("video") ? "A click plays from there, a" : "A";
-  $("end-help").textContent = `${plays} drag takes a stretch, and so does a click on an event; what you say of it goes into the export.${said.rows.some((row) => Object.keys(row.active).length) ? " The lower edge shows how likely an event is at each moment, and the percentages how likely where it is likeliest; recordings with the most doubt come first." : ""}`;
+  const plays = kinds.has("sound") || kinds.has("video") ? "Click to play from there; drag" : "Drag";
+  $("end-help").textContent = `${plays}, or click on an event, to select a stretch. What you say about it goes into the export.${said.rows.some((row) => Object.keys(row.active).length) ? " The curve at the lower edge shows how likely an event is at each moment; the percentages are the highest values within an event. The most uncertain recordings come first." : ""}`;
   $("legend").replaceChildren(...(labels.length > 1 ? labels.map((label) => el("span", {}, el("i", { style: `background: ${colour(label)}` }), label)) : []));
 }
 

@@ -1,5 +1,6 @@
 // Fields of a form from a declaration: label, slider and number side by side, help, and a place for its own error.
-import { el, spoken } from "./dom.js";
+import { el, spoken, toast } from "./dom.js";
+import { named, readNames } from "./names.js";
 import { Place, Problem, example, upload } from "./server.js";
 
 const STEPS = 1000;
@@ -129,13 +130,15 @@ class Field {
       const kind = fields.kind === "events" ? "answers" : "events";
       const fits = await upload(file, { ...fields, kind }).then(() => true, () => false);
       if (!fits || !this.broken) return;
-      const tab = kind === "answers" ? "Audit" : "Evaluate";
       this.broken = kind === "answers" ? `${file.name} says of clips what is in them, not when events begin and end.` : `${file.name} says when events begin and end, not what was said of clips.`;
       this.error(this.broken);
-      offer.textContent = `Open it in the tab ${tab}`;
+      propose(kind, file);
+      onchange();
+    };
+    const propose = (kind, file, why = "") => {
+      offer.textContent = `${why}Open it in the tab ${kind === "answers" ? "Audit" : "Evaluate"}`;
       offer.onclick = () => { this.input.value = ""; arrived(null, ""); document.dispatchEvent(new CustomEvent("open-elsewhere", { detail: { kind, file } })); };
       offer.hidden = false;
-      onchange();
     };
     const option = (name, text, attributes) => {
       const input = el("input", { id: `${this.id}-${name}`, autocomplete: "off", onchange: () => this.resend(), ...attributes });
@@ -146,6 +149,13 @@ class Field {
       option("columns", "Columns, if they have other names", { type: "text", placeholder: "onset=start, offset=end" }),
       option("on_error", "Skip broken rows", { type: "checkbox" }),
     ];
+    const table = option("names", "Names of the classes, if they are codes: a table of codes and names", { type: "file" });
+    table.input.onchange = async () => {
+      const count = readNames(await table.input.files[0].text(), this.received?.labels ?? []);
+      toast(count ? `${count} classes have names now.` : "No class of the file is in this table.", 4000);
+      spec.onreceived?.(this.received);
+      onchange();
+    };
     /** Has a file read on the server; whatever was shown is about another file from now on. */
     const send = async (name, request) => {
       this.sending = true;
@@ -166,7 +176,10 @@ class Field {
       if (!file) return Promise.resolve();
       this.resend = () => {
         const fields = { kind: spec.upload ?? "events", recording_length: options[0].input.value, columns: options[1].input.value, on_error: options[2].input.checked ? "skip" : "" };
-        return send(file.name, (signal) => upload(file, fields, { signal })).then(() => (this.broken ? elsewhere(file, fields) : null));
+        return send(file.name, (signal) => upload(file, fields, { signal })).then(() => {
+          if (this.broken) return elsewhere(file, fields);
+          if (fields.kind === "events" && this.received?.reading.includes("all of the clip")) propose("answers", file, "These labels are about whole clips, not events. ");
+        });
       };
       return this.resend();
     };
@@ -186,14 +199,14 @@ class Field {
     this.input.addEventListener("change", () => this.take(this.input.files[0]));
     this.read = () => this.received?.key ?? "";
     this.write = () => {};
-    const more = el("details", {}, el("summary", { text: "How to read it" }), ...options.map((each) => each.node));
+    const more = el("details", {}, el("summary", { text: "How to read it" }), ...[...options, table].map((each) => each.node));
     return el("div", {}, el("div", { class: "drop" }, this.input, el("span", { class: "help", text: "or drop it here" })), this.state, offer, forget, more);
   }
 
   /** The options of a select; a choice that came with a link is kept until they hold it. */
   options(options) {
     const before = this.wanted || this.input.value;
-    this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
+    this.input.replaceChildren(...options.map(([value, text]) => el("option", { value, text: named(text) })));
     this.set(before);
   }
 

@@ -3,6 +3,7 @@
 // page says so in its place.
 import { el, save, spoken, toast, unbroken, vocabulary, words } from "./dom.js";
 import { Form } from "./fields.js";
+import { named } from "./names.js";
 import { Place, Problem, ask, fetchFile } from "./server.js";
 
 const FEW = 4; // sentences below the answer that are read at once
@@ -134,7 +135,7 @@ export class Panel {
   }
 
   async show(signal) {
-    const { result, notes } = this.last;
+    const { result, notes } = named({ result: this.last.result, notes: this.last.notes });
     this.below.hidden = false; // figures need a size to be drawn
     this.notes.replaceChildren(...notes.map((text) => el("p", { class: "note", text: spoken(text[0].toUpperCase() + text.slice(1)) })));
     this.asked.textContent = `Asked: ${this.form.described()}`;

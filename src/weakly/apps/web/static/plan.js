@@ -57,7 +57,7 @@ function question(values) {
 /** The parts of the answer that stay while numbers change. */
 function build(panel) {
   const accuracy = figure("How long a segment should be", "Plain segments. Star: the best accuracy near events (the paper's optimum); dots: lengths people use; upright line: the length tried below.");
-  const frontier = figure("What more cost buys", "Every dot is a way to label; further right costs more, lower is better. Ways that are worse than labelling nothing are left out.");
+  const frontier = figure("What more cost buys", "Every dot is a way to label; further right costs more, lower is better. Ways that are far worse than labelling nothing are left out.");
   const costs = figure("What each way costs", "For the same work.");
   const wrong = figure("The wrong time that each way leaves", "Less is better.");
   const strip = svg("svg", { class: "timeline", role: "img" });
@@ -157,9 +157,13 @@ async function drawFrontier(node, result) {
   if (front.length > 1) traces.unshift({ name: "best for the cost", x: front.map((row) => row.cost), y: front.map((row) => row[word]), colour: 4, dash: "solid" });
   traces.push({ name: "recommended", x: [chosen.cost], y: [chosen[word]], texts: ["recommended"], where: "middle right", labels: [`recommended: ${chosen.name}`], named, points: true, size: 15, symbol: "star", colour: 3, legend: false });
   const paper = result.rows.find(isPaper);
-  if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "top right", labels: [paper.name], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
+  if (paper && (word !== "wrong_time" || paper.wrong_time <= top)) traces.push({ name: "the paper's optimum", x: [paper.cost], y: [paper[word]], texts: paper.name === chosen.name ? null : ["the paper's optimum"], where: "bottom center", labels: [paper.name], named, points: true, size: 10, symbol: "diamond", colour: 0, legend: false });
   const ends = [Math.min, Math.max].map((end) => end(...traces.flatMap((trace) => trace.x)));
-  if (nothing && word === "wrong_time") traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], texts: ["", "label nothing"], where: "top left", colour: 6, dash: "dot", legend: false, quiet: true });
+  if (nothing && word === "wrong_time") {
+    traces.push({ name: "label nothing", x: ends, y: [nothing.wrong_time, nothing.wrong_time], colour: 6, dash: "dot", legend: false, quiet: true });
+    // Its name stands clear below the line, at the end where few dots are.
+    traces.push({ name: "label nothing", x: [ends[0]], y: [nothing.wrong_time - 0.05 * top], texts: ["label nothing"], where: "middle right", points: true, size: 0.1, colour: 6, legend: false, quiet: true });
+  }
   const unit = result.settings.cost.currency;
   await curves(node, { traces, x: { title: `cost${unit ? ` (${unit})` : ""}`, log: true }, y: word === "wrong_time" ? { title: "wrong time (s)", range: [-0.03 * top, 1.08 * top] } : { title: "accuracy near events", share: true, range: [0, 1.03] }, closest: true });
 }

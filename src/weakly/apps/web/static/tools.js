@@ -2,6 +2,7 @@
 import { chosenColumns, el, numbers, percent, ruleWords, spoken, svg, table, words } from "./dom.js";
 import { sliderBox } from "./fields.js";
 import { curves, dots, figure, glimpse, multiples, timeline } from "./figures.js";
+import { named } from "./names.js";
 import { Place, Problem, ask } from "./server.js";
 
 const RULES = [["", "a share of the event"], ["any", "any overlap"], ["birdnet", "BirdNET"], ["opensoundscape", "OpenSoundscape"], ["koogu", "Koogu"], ["hoplite", "Hoplite"], ["a-cpd", "A-CPD"], ["fsd-mix-sed", "FSD-MIX-SED"], ["other", "another rule …"]];
@@ -80,7 +81,7 @@ function lostEvents(panel, best) {
       const left = result.n_lost, whole = result.n_events.toLocaleString("en-US");
       const which = left > 10 ? " The ten longest:" : "";
       said.textContent = left === 0 ? `Segments of ${length} s from 0 s on lose none of ${whole} events.` : `Segments of ${length} s from 0 s on lose ${left.toLocaleString("en-US")} of ${whole} events (${percent(left / result.n_events)}).${which}`;
-      grid.replaceChildren(...result.rows.map(glimpse));
+      grid.replaceChildren(...named(result.rows).map(glimpse));
       hint.hidden = left === 0;
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -102,6 +103,7 @@ function oneRecording(panel, best) {
   const draw = async () => {
     const { result } = await ask("api/recording", { ...panel.last.question, segment_length: length });
     timeline(strip, result.timeline);
+    new ResizeObserver(() => timeline(strip, result.timeline)).observe(node);
   };
   return { node, draw };
 }
@@ -248,7 +250,7 @@ export const audit = {
   render: async (panel, result) => {
     const pictures = [agreement(result), detection(result), byClass(result)].filter((each) => each !== null);
     panel.node.dataset.verdict = verdict(result)?.word ?? "";
-    panel.notes.append(...result.notes.filter((text) => !panel.notes.textContent.includes(text)).map((text) => el("p", { class: "note", text: spoken(text) })));
+    panel.notes.append(...result.notes.filter((text) => !panel.notes.textContent.includes(text)).map((text) => el("p", { class: "note", text: spoken(text[0].toUpperCase() + text.slice(1)) })));
     const made = auditTables(result).map(([caption, rows, names, heads]) => table(rows, { caption, columns: names ?? chosenColumns(rows), heads, limit: 10 }));
     panel.output.replaceChildren(...(pictures.length ? [el("div", { class: "figures" }, ...pictures.map((each) => each.node))] : []), ...made);
     await Promise.all(pictures.map((each) => each.draw()));
