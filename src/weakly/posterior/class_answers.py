@@ -418,7 +418,7 @@ def _asked_again(
     for name in people:
         models = AnswerModels.of(annotator=annotator[name] if isinstance(annotator, Mapping) else annotator)
         parts = models.parts(NODES)
-        drawn = rng.integers(len(parts), size=met.shape if models.per_answer else None)
+        drawn = rng.integers(len(parts), size=met.shape if models.per_answer else (DRAWS, 1))
         rules[name] = [part.rule for part in parts], np.broadcast_to(drawn, met.shape)
         chance[:, [k for k, each in enumerate(pattern.annotators) if each == name]] = [[parts[0].low], [parts[0].high]]
     starts, widest = pattern.segments[:, 0], float(np.diff(pattern.segments, axis=1).max())
