@@ -574,8 +574,8 @@ def test_command(tmp_path, world):
         app, ["infer", str(path), *law, "--out", str(out), "--report", str(page), "--training", str(kit)]
     )
     assert run.exit_code == 0, run.output
-    assert "3 s clips say" in run.stdout
-    assert "3 s clips say" in page.read_text()
+    assert "3 s clips add up to" in run.stdout
+    assert "3 s clips add up to" in page.read_text()
     assert {p.name for p in out.iterdir()} >= {"timeline.png", "recordings.csv", "events.csv", "infer.json"}
     active = pd.read_csv(out / "active.csv")  # written recording by recording
     assert active.groupby("recording")["offset"].max().tolist() == [60.0] * 6
