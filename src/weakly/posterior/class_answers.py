@@ -45,7 +45,6 @@ from .class_posterior import (
     WORDS,
     ClassPosterior,
     RecordingPosterior,
-    bayes_factor,
     envelope,
     kept_of,
     shares_of,
@@ -247,7 +246,7 @@ class ClassAnswers:
             return (self._likeliest(modes),)
         found = [fitting.explore(sheets, one, nodes=_NODES[len(one.theta) > 1], rng=rng) for one in modes]
         shapes = [self._family(sheets.ready[0].grid.step, many) for many in self._stages[1:]]
-        if found[1:] and (self.bouts or (bayes_factor(found) or 0.0) > 0):
+        if found[1:] and (self.bouts or found[1].log_evidence > found[0].log_evidence + EXCLUDED):
             shapes.append(replace(found[1].family, at_once=fitting.AT_ONCE))
         for family in shapes:  # their likely processes are near those of one stage
             one = replace(found[1], family=family, score=-math.inf)
@@ -419,7 +418,7 @@ def _asked_again(
     for name in people:
         models = AnswerModels.of(annotator=annotator[name] if isinstance(annotator, Mapping) else annotator)
         parts = models.parts(NODES)
-        drawn = rng.integers(len(parts), size=met.shape if models.per_answer else None)
+        drawn = rng.integers(len(parts), size=met.shape if models.per_answer else (DRAWS, 1))
         rules[name] = [part.rule for part in parts], np.broadcast_to(drawn, met.shape)
         chance[:, [k for k, each in enumerate(pattern.annotators) if each == name]] = [[parts[0].low], [parts[0].high]]
     starts, widest = pattern.segments[:, 0], float(np.diff(pattern.segments, axis=1).max())

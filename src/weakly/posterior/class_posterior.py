@@ -5,11 +5,11 @@ Made by :meth:`.class_answers.ClassAnswers.posterior`.
 **What is reported** is an envelope. Gaps of one kind (events that come independently) and of two kinds (bouts) are
 always both tried, each as likely beforehand. An interval reaches from the least lower to the greatest upper end of the
 95 % intervals under 1, 3 and 8 stages of short gaps, and under gaps of one kind unless the evidence excludes it: a
-logarithm of the Bayes factor above EXCLUDED; so where half of the short gaps have no length, which is tried where bouts
-are the likelier, and with rates that differ between recordings (:mod:`.rates`). Where gaps of one kind are likelier and
-the number of stages hardly matters, these are one, averaged. The value is the median of the averaged posterior. What it
-says of the number of events is *identified* if its medians, over the shapes of short gaps and with these expected half
-or twice as long, differ by no more than STABLE times, and the ends of the interval by no more than twice.
+logarithm of the Bayes factor above EXCLUDED. Only then bouts are tried of which half of the short gaps have no length.
+So with rates that differ between recordings (:mod:`.rates`). Where gaps of one kind are likelier and the number of
+stages hardly matters, these are one, averaged. The value is the median of the averaged posterior. What it says of the
+number of events is *identified* if its medians, over the shapes of short gaps and with these expected half or twice as
+long, differ by no more than STABLE times, and the ends of the interval by no more than twice.
 """
 
 from __future__ import annotations
