@@ -246,21 +246,28 @@ def detected(rng: np.random.Generator, made: Any, *, length: float, together: fl
 
 
 def scores(repeats: int = 3) -> Any:
-    """CPU seconds of an hour of minutes (3 s clips, steps of .1 s) without scores and with, medians of some repeats."""
-    rng, law = np.random.default_rng(0), LAWS["lognormal, mean 1 s"]
-    made = timelines(rng, law, 0.1, length=60.0, n=60)
-    table = pd.concat(detected(rng, made, length=60.0, together=0.9)[0])
-    said = ask(rng, made, length=60.0, width=3.0, criterion=0.5, noise=0.03)
-    who = wk.Annotator(presence_criterion=0.5, guess_rate=0.03, lapse_rate=0.03)
-    how: Any = {"event_length": law, "annotator": who, "recording_length": 60.0, "step": 0.1, "rng": 0}
-    for is_bouts in (False, None):
+    """CPU seconds of an hour, whole and in minutes (3 s clips, steps of .1 s), without scores and with, medians of some
+    repeats."""
+    law, who = LAWS["lognormal, mean 1 s"], wk.Annotator(presence_criterion=0.5, guess_rate=0.03, lapse_rate=0.03)
+    for length, is_bouts in itertools.product((60.0, 3600.0), (False, None)):
+        rng = np.random.default_rng(0)
+        made = timelines(rng, law, 0.1, length=length, n=round(3600 / length))
+        table = pd.concat(detected(rng, made, length=length, together=0.9)[0])
+        said = ask(rng, made, length=length, width=3.0, criterion=0.5, noise=0.03)
+        how: Any = {"event_length": law, "annotator": who, "recording_length": length, "step": 0.1, "rng": 0}
         took: dict[bool, list[float]] = {False: [], True: []}
         for turn in range(2 * repeats + 2):
             begun = time.process_time()
             wk.infer(said, scores=table if turn % 2 else None, bouts=is_bouts, **how)
             took[bool(turn % 2)].append(time.process_time() - begun)
         without, with_them = (float(np.median(each[1:])) for each in took.values())  # the first may compile
-        yield {"bouts": str(is_bouts), "without": without, "with": with_them, "ratio": with_them / without}
+        yield {
+            "seconds": length,
+            "bouts": str(is_bouts),
+            "without": without,
+            "with": with_them,
+            "ratio": with_them / without,
+        }
 
 
 def hours(many: float = 11, rate: float = 0.005) -> Any:

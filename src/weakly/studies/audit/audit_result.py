@@ -137,9 +137,9 @@ class Audit(Result):
         """One row per class: label quality and the presence criterion; agreement or counts where there are no both."""
         if self.quality is not None and len(self.quality.table):
             kept = [*METRICS, "insertion_rate", "deletion_rate", "asked_share"]
-            table = self.quality.table
-            counts = [n for n in map(str, table) if n[:2] == "n_" and n not in ("n_recordings", "n_queries")]
-            table = table[["label", *kept, *counts, "coverage", "event_seconds"]]
+            counts = [name for name in map(str, self.quality.table) if name.startswith("n_")]
+            counts = [name for name in counts if name not in ("n_recordings", "n_queries")]
+            table = self.quality.table[["label", *kept, *counts, "coverage", "event_seconds"]]
             if len(self.headline):
                 names = ["label", "presence_criterion", "presence_criterion_low", "presence_criterion_high", "spread"]
                 table = table.merge(self.headline[names], on="label", how="left")
