@@ -259,7 +259,7 @@ class Inference(Result):
                 )
             elif part.bunching_unknown:
                 said.append(f"{label}: {_bunching(part, self._totals[label])}")
-            said += [f"{label}: {text}" for text in score_caveats(part)]
+            said += [f"{label}: {text}" for text in score_caveats(part)] if part.calibration is not None else []
             if label in self.unasked:
                 said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
         if self.criterion_weights and self.criterion_ci is None:
