@@ -808,6 +808,23 @@ def test_one_clip_per_recording_tells_one_bit():
     assert part.bayes_factor == pytest.approx(0.0, abs=0.7)
 
 
+def test_events_in_recordings_whose_every_segment_is_present_are_not_counted():
+    """Nothing limits how many there are; where other recordings hold most of them, the number is known as before."""
+    frame = pd.DataFrame({"recording": np.repeat([f"r{k}" for k in range(20)], 4), "label": "owl",
+                          "onset": np.tile(np.arange(0, 12, 3.0), 20), "offset": np.tile(np.arange(3, 15, 3.0), 20)})  # fmt: skip
+    how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.25, "draws": 50, "rng": 0}
+    alone = (np.arange(80) % 4 == 1) * (np.arange(80) < 60.0)
+    full = np.where(np.arange(80) < 36, 1.0, alone)
+    text = r"9\d % of the events are in recordings whose every segment is present: nothing there limits"
+    with pytest.warns(AssumptionWarning, match=text):
+        found = wk.infer(frame.assign(present=full), **how)
+    assert not found.parts["owl"].identified
+    assert not found.estimates.set_index("quantity").loc["event_rate", "identified"]
+    known = wk.infer(frame.assign(present=np.where(np.arange(80) < 4, 1.0, alone)), **how)
+    assert known.parts["owl"].identified
+    assert 0 < known.parts["owl"].full < 0.5
+
+
 def test_events_that_are_too_long_for_every_segment_are_not_counted():
     """What a hard rule never finds in short segments, present answers cannot tell; a rule for the shorter can."""
     said = pd.DataFrame({"recording": np.repeat(["a", "b", "c"], 10), "onset": np.tile(np.arange(0, 30, 3.0), 3),

@@ -128,7 +128,7 @@ class ClassPosterior:
     def identified(self) -> bool:
         """Whether the answers tell the number of events."""
         low, high = self.overall["n_events_ci"]
-        if self.families and (self.one_each or not self.told or self.too_long):
+        if self.families and (self.one_each or not self.told or self.too_long or self.full > 0.5):
             return False
         return bool(self.stability <= STABLE and high <= 2 * low)
 
@@ -144,6 +144,16 @@ class ClassPosterior:
         """Whether some answers are present and some absent."""
         said = np.concatenate([one.present for one in self.recordings])
         return bool((said == 1).any() and (said == 0).any())
+
+    @property
+    def full(self) -> float:
+        """The share of the events that is expected in recordings of which every segment is present, where such a
+        segment may hold several."""
+        if self.calibration is not None or self.mean_lengths[0] >= self.segment_lengths.max():
+            return 0.0
+        many = np.array([one.n_events for one in self.recordings])
+        full = np.array([bool((one.present[~np.isnan(one.present)] == 1).all()) for one in self.recordings])
+        return float(many[full].sum() / max(many.sum(), 1e-9))
 
     @property
     def bunching_unknown(self) -> bool:

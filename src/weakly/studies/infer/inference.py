@@ -257,6 +257,11 @@ class Inference(Result):
                     f"{part.clip_words} segment holds as much of them as the rule asks for: what is present are short "
                     "or cut events, or guesses, and numbers rest on the law of lengths. Ask longer segments"
                 )
+            elif part.families and part.full > 0.5:
+                said.append(
+                    f"{label}: {percent(part.full)} of the events are in recordings whose every segment is present: "
+                    "nothing there limits how many they are. Ask shorter segments"
+                )
             elif part.bunching_unknown:
                 said.append(f"{label}: {_bunching(part, self._totals[label])}")
             said += [f"{label}: {text}" for text in score_caveats(part)] if part.calibration is not None else []
