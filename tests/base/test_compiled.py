@@ -539,3 +539,26 @@ def test_machine_code_for_a_tuple_whose_class_has_moved_is_a_miss(tmp_path):
     files.save(keys[0], {"a": 1})
     assert files.load(keys[0]) == {"a": 1}
     assert files.load(keys[1]) is None
+
+
+AT_ONCE = """
+from concurrent.futures import ThreadPoolExecutor
+from weakly.base.compiled import Kernel
+from weakly.posterior.kernels import forward
+
+def ask(_):
+    try:
+        Kernel.compiled.func(forward)  # from Python 3.12 on, a cached property has no lock of its own
+    except Exception as error:
+        return type(error).__name__
+
+with ThreadPoolExecutor(8) as pool:
+    print(*pool.map(ask, range(8)))
+"""
+
+
+def test_what_numba_refuses_is_refused_in_every_thread():
+    """Threads that import it at once would else find half of it where one of them was refused."""
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], env=os.environ | {"NUMBA_NUM_THREADS": "0"},
+                          capture_output=True, text=True)  # fmt: skip
+    assert (done.returncode, done.stdout.split()) == (0, ["InvalidInput"] * 8), done.stderr

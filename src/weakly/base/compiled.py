@@ -45,6 +45,7 @@ _HOUSE = Path(__file__).parents[1]
 #: Seconds of the processor that a kernel may take in Python: where its machine code is not kept, and where it is.
 PATIENCE = (6.0, 0.2)
 WAIT = 120.0  # seconds that a process waits for another one's machine code before it compiles for itself
+_STARTING = threading.Lock()
 ANNOUNCED = 1.0  # seconds of compiling after which a line on stderr says so
 _SMALL, _STEPS = 200_000, 500_000  # numbers in the arrays of a call, and steps of its loops, that Python is asked for
 #: What gives the same bits in Python and compiled: NumPy's, Python's, and what arrays are asked.
@@ -293,7 +294,8 @@ class Kernel:
     @cached_property
     def compiled(self) -> Any:
         """The function compiled by numba, without the GIL, its machine code kept where a folder takes it."""
-        numba = _numba()
+        with _STARTING:  # where two threads import at once and numba refuses, one of them finds half of it
+            numba = _numba()
         compiled: Any = numba.njit(nogil=True, error_model="numpy", **self.options)(self.py_func)
         # Without a folder to write to, or with a numba whose caches look different, every process compiles for itself.
         if self._files is not None:
