@@ -2136,8 +2136,9 @@ class TestTogether:
         waiting = [made.session.items[query] for query in made.session.more.wanted]
         assert {(one.onset, one.label) for one in waiting} == {(2.0, "owl"), (2.0, "fox"), (6.0, "owl"), (6.0, "fox")}
         parts = made.live.learned._look(made.session).values()
-        told, seconds = made.live.learned.labels(made.session), sum(one.seconds for one in parts)
-        assert told["n_events"] == pytest.approx(2 * 2 * 12 / seconds * sum(one.n_events for one in parts))
+        told, seconds = made.live.learned.labels(made.session), sum(one.edges[-1] - one.edges[0] for one in parts)
+        many = sum(len(one.drawn[0]) / len(one.known.count) for one in parts)
+        assert told["n_events"] == pytest.approx(2 * 2 * 12 / seconds * many)
 
     def test_other_campaigns_are_refused(self, recordings, tmp_path):
         with pytest.raises(InvalidInput, match="several classes"):
