@@ -810,8 +810,9 @@ def test_one_clip_per_recording_tells_one_bit():
 
 def test_events_in_recordings_whose_every_segment_is_present_are_not_counted():
     """Nothing limits how many there are; where other recordings hold most of them, the number is known as before."""
+    onset = np.tile(np.arange(0, 12, 3.0), 20)
     frame = pd.DataFrame({"recording": np.repeat([f"r{k}" for k in range(20)], 4), "label": "owl",
-                          "onset": np.tile(np.arange(0, 12, 3.0), 20), "offset": np.tile(np.arange(3, 15, 3.0), 20)})  # fmt: skip
+                          "onset": onset, "offset": onset + 3})  # fmt: skip
     how = {"event_length": LAW, "presence_criterion": 0.5, "bouts": False, "step": 0.25, "draws": 50, "rng": 0}
     alone = (np.arange(80) % 4 == 1) * (np.arange(80) < 60.0)
     full = np.where(np.arange(80) < 36, 1.0, alone)
