@@ -59,7 +59,7 @@ def compared(seed):
         warnings.simplefilter("ignore")
         found = wk.infer(answers, event_length=LAW, annotator=who, bouts=False, step=0.2, draws=2, rng=0)
     frames = {name: frames_by_class(table)[None] for name, table in scores.items()}
-    rows = compare_detectors(found.parts["owl"], frames, rng=seed)
+    rows = compare_detectors(found.parts["owl"], frames)
     for row in rows:
         table = scores[row["detector"]]
         z, on = table["score"].to_numpy(), table["active"].to_numpy()

@@ -48,6 +48,7 @@ def test_answers_that_do_not_depend_on_the_segment_are_named():
         assert found.is_noise
         assert "little more than a coin's" in slip_words(found.to_dict())
     assert not slips_of(places, np.zeros(420)).is_noise  # nothing may have been there
+    assert not slips_of(places, np.ones(420)).is_noise  # or it was everywhere
     for much in ({}, {"lapse": 0.35}, {"guess": 0.2}, {"sticky": 0.4}):
         found = slips_of(*answers(3, **much))
         assert not found.is_noise

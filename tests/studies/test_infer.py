@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import weakly as wk
 from weakly import AssumptionWarning, InvalidInput
 from weakly.cli import app
+from weakly.io.gather import scores_of
 from weakly.io.soundscape import read_scores
 from weakly.model.answer_model import AnswerModels
 from weakly.model.intervals import EventArrays
@@ -826,6 +827,23 @@ def test_events_in_recordings_whose_every_segment_is_present_are_not_counted():
     assert 0 < known.parts["owl"].full < 0.5
 
 
+def test_bounds_hold_for_everybody_in_any_order():
+    """The least that anybody needs counts, whoever is named first."""
+    onset = np.arange(0, 30, 3.0)
+    said = pd.DataFrame({"recording": "a", "onset": onset, "offset": onset + 3, "label": "owl",
+                         "present": [0, 1] * 5, "annotator": ["ana", "ben"] * 5})  # fmt: skip
+    ana, ben = (
+        wk.Annotator(presence_criterion=0.9, lapse_rate=0.1),
+        wk.Annotator(presence_criterion=0.2, guess_rate=0.1),
+    )
+    how = {"event_length": 4.0, "event_rate": 0.1, "step": 0.5, "draws": 2, "rng": 0}
+    parts = [wk.infer(said, annotator=who, **how).parts["owl"]
+             for who in ({"ana": ana, "ben": ben}, {"ben": ben, "ana": ana})]  # fmt: skip
+    assert parts[0].bounds == parts[1].bounds
+    assert not parts[0].too_long
+    assert not parts[1].too_long
+
+
 def test_events_that_are_too_long_for_every_segment_are_not_counted():
     """What a hard rule never finds in short segments, present answers cannot tell; a rule for the shorter can."""
     said = pd.DataFrame({"recording": np.repeat(["a", "b", "c"], 10), "onset": np.tile(np.arange(0, 30, 3.0), 3),
@@ -1004,7 +1022,7 @@ def test_detectors_are_compared_by_the_answers(two_detectors):
     how = {"event_length": LAW, "presence_criterion": 0.5, "event_rate": 0.1, "step": 0.2, "draws": 2, "rng": 0}
     part = wk.infer(said, **how).parts["owl"]
     frames = {name: frames_by_class(table)[None] for name, table in scores.items()}
-    rows = compare_detectors(part, frames, rng=0)
+    rows = compare_detectors(part, frames)
     assert [(row["detector"], row["better"]) for row in rows] == [("good", True), ("bad", False)]
     for row in rows:
         told = wk.infer(said, scores=scores[row["detector"]], **how).estimates.set_index("quantity")["value"]
@@ -1014,11 +1032,27 @@ def test_detectors_are_compared_by_the_answers(two_detectors):
     assert rows[0]["behind"] == 0 < rows[1]["behind_low"] < rows[1]["behind"] < rows[1]["behind_high"]
     assert rows[1]["behind"] == pytest.approx(rows[0]["bits_per_clip"] - rows[1]["bits_per_clip"])
     assert rows[0]["wrong_per_minute"] < 0.5 * rows[1]["wrong_per_minute"]
-    same = compare_detectors(part, {"a": frames["good"], "b": frames["good"]}, rng=0)
+    same = compare_detectors(part, {"a": frames["good"], "b": frames["good"]})
     assert [(row["better"], row["behind"]) for row in same] == [(False, 0.0), (False, 0.0)]
     first = {name: {"r0": each["r0"]} for name, each in frames.items()}
-    alone = compare_detectors(part, first, rng=0)  # one recording tells nothing of others
+    alone = compare_detectors(part, first)  # one recording tells nothing of others
     assert [(row["n_recordings"], row["n_clips"], row["better"]) for row in alone] == [(1, 10, False)] * 2
+    assert np.isnan([row["behind_low"] for row in alone]).all()
+    two = {name: {key: each[key] for key in ("r0", "r1")} for name, each in frames.items()}
+    few = compare_detectors(part, two)[1]  # two recordings leave their difference open by far more than it is
+    assert few["behind_high"] - few["behind"] == pytest.approx(few["behind"] - few["behind_low"])
+    assert few["behind_high"] - few["behind_low"] > 2 * (rows[1]["behind_high"] - rows[1]["behind_low"])
+
+
+def test_scores_of_a_class_join_those_of_any():
+    """Frames without a label are of every class; a table without frames is refused."""
+    table = pd.DataFrame(
+        {"recording": ["a", "b"], "onset": 0.0, "offset": 1.0, "score": [0.2, 0.4], "label": ["owl", None]}
+    )
+    kept = scores_of(frames_by_class(table), "owl", ["a", "b"])
+    assert {name: float(each.values[0]) for name, each in kept.items()} == {"a": 0.2, "b": 0.4}
+    with pytest.raises(InvalidInput, match="scores: there is no frame in them"):
+        frames_by_class(table.iloc[:0])
 
 
 def test_audit_compares_detectors(two_detectors, tmp_path):

@@ -67,7 +67,7 @@ def scores_of(
     by_class: Mapping[str | None, Mapping[str, Any]], label: str, names: Sequence[str], whose: str = "scores"
 ) -> dict[str, Any]:
     """The scores of a class (or of any) in these recordings, under their names; ``whose``, for errors."""
-    table = by_class.get(label, by_class.get(None, {}))
+    table = {**by_class.get(None, {}), **by_class.get(label, {})}
     if not table:
         there = ", ".join(map(str, list(by_class)[:5]))
         raise InvalidInput(f"{whose}: there are none of {label!r}, only of {there}; name the classes alike")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -138,16 +139,18 @@ def _columns_in(path: Path) -> dict[str, Any]:
     kind = path.suffix.lower()
     if not path.is_file():
         raise InvalidInput(f"{path}: no such file")
-    if kind == ".npy":
-        return {"": np.load(path, allow_pickle=False)}
-    if kind == ".npz":
-        with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
     if kind in (".parquet", ".pq"):
         optional("pyarrow", extra="parquet")
-        table = pd.read_parquet(path)
-    else:
-        table = pd.read_csv(path, sep="," if kind == ".csv" else "\t")
+    try:
+        if kind == ".npy":
+            return {"": np.load(path, allow_pickle=False)}
+        if kind == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                return dict(archive)
+        is_table = kind not in (".parquet", ".pq")
+        table = pd.read_csv(path, sep="," if kind == ".csv" else "\t") if is_table else pd.read_parquet(path)
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise InvalidInput(f"{path}: cannot be read: {error}") from error
     return {str(name): table[name].to_numpy() for name in table}
 
 

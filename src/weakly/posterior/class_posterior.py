@@ -149,7 +149,7 @@ class ClassPosterior:
     def full(self) -> float:
         """The share of the events that is expected in recordings of which every segment is present, where such a
         segment may hold several."""
-        if self.calibration is not None or self.mean_lengths[0] >= self.segment_lengths.max():
+        if self.calibration is not None or 2 * self.mean_lengths[0] > self.segment_lengths.max():
             return 0.0
         many = np.array([one.n_events for one in self.recordings])
         full = np.array([bool((one.present[~np.isnan(one.present)] == 1).all()) for one in self.recordings])
@@ -187,8 +187,8 @@ class ClassPosterior:
 
     def _needed(self, lengths: Any, widths: Any) -> list[Array]:
         """The overlap that each rule of somebody asks for; infinite where no such event satisfies such a segment."""
-        somebody = next(iter(self.annotator.values())) if isinstance(self.annotator, Mapping) else self.annotator
-        rules = [part.rule for part in AnswerModels.of(annotator=somebody).parts(1)]
+        who = self.annotator.values() if isinstance(self.annotator, Mapping) else [self.annotator]
+        rules = [part.rule for each in who for part in AnswerModels.of(annotator=each).parts(1)]
         return [rule.required_overlap(event_length=lengths, segment_length=widths) for rule in rules]
 
     @property

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from .class_posterior import ClassPosterior
 
 _SPREAD = 3.0  # of a (scores in standard deviations) and b before the answers
-_DRAWN = 2000  # sets of recordings, for the intervals of a comparison
 _SURE = 1e-6  # probabilities are no nearer to 0 and 1
 _COVERED, _BY_CHANCE = 0.95, 3.0  # of the time; what two numbers that are fitted gain where scores tell nothing
 _WHITE = 0.95  # times the slope: errors that leave more of it do not go on
@@ -129,6 +128,8 @@ def frames_by_class(scores: pd.DataFrame) -> dict[str | None, dict[str, FrameSco
     missing = [name for name in ("recording", "onset", "offset", "score") if name not in scores]
     if missing:
         raise InvalidInput(f"scores must have columns recording, onset, offset and score; {missing[0]!r} is missing")
+    if scores.empty:
+        raise InvalidInput("scores: there is no frame in them")
     spans = scores[["onset", "offset", "score"]]
     numbers = spans.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     wrong = ~np.isfinite(numbers).all(axis=1) | (numbers[:, 1] <= numbers[:, 0])
@@ -136,7 +137,7 @@ def frames_by_class(scores: pd.DataFrame) -> dict[str | None, dict[str, FrameSco
         k = int(wrong.argmax())
         said = ", ".join(map(str, spans.iloc[k]))
         raise InvalidInput(f"scores, row {k + 1}: ({said}) is no frame: onset < offset and a finite score")
-    labels = scores["label"].astype(str).tolist() if "label" in scores else [None] * len(scores)
+    labels = [None if pd.isna(x) else str(x) for x in scores.get("label", [None] * len(scores))]
     rows_of: dict[tuple[str | None, str], list[int]] = {}
     for k, key in enumerate(zip(labels, scores["recording"].astype(str))):
         rows_of.setdefault(key, []).append(k)
@@ -284,24 +285,22 @@ def score_caveats(part: ClassPosterior) -> Iterator[str]:
         yield f"{text}. Give frames of at most {event / 2:.2g} s, or detections as one more annotator's answers"
     if not c.of_odds and all(each.of_probabilities for each, _ in scored):
         yield "all scores are from 0 to 1 but are not taken as probabilities"
-    if c.log_likelihood < c.uncalibrated + _BY_CHANCE:
+    if c.log_likelihood < c.uncalibrated + _BY_CHANCE * (c.covariance is not None):
         logs = f"{c.log_likelihood:.1f}, without them {c.uncalibrated:.1f}"
         yield f"the scores explain the answers no better than chance would (logarithm of their chance {logs})"
     elif c.scale < 0:
         yield f"the higher the score, the less likely an event (score_scale {c.scale:.3g})"
 
 
-def compare_detectors(
-    part: ClassPosterior, detectors: Mapping[str, Mapping[str, FrameScores]], *, rng: Any = None
-) -> list[dict[str, Any]]:
+def compare_detectors(part: ClassPosterior, detectors: Mapping[str, Mapping[str, FrameScores]]) -> list[dict[str, Any]]:
     """How well each detector explains the answers of a class, the best first, on the recordings that all have scored.
 
     ``bits_per_clip``: by how much its scores, calibrated by the answers, raise the logarithm of their chance.
-    ``behind``: the best one's bits less its own. Intervals (95 %) are from recordings drawn anew. ``wrong_per_minute``:
-    expected wrong seconds if every moment gets the likelier label by scores and process, without the answers, in the
-    eyes of both. ``better``: whether the interval of what all others are behind it is above zero.
+    ``behind``: the best one's bits less its own. Intervals (95 %, of Student's law) go by how recordings differ; NaN
+    for a single one. ``wrong_per_minute``: expected wrong seconds if every moment gets the likelier label by scores and
+    process, without the answers, in the eyes of both. ``better``: whether all others are surely behind it.
     """
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import stdtrit
 
     process = part.renewal.members[int(part.renewal.weights.argmax())]
     shared = [one for one in part.recordings if all(one.recording in frames for frames in detectors.values())]
@@ -311,9 +310,8 @@ def compare_detectors(
     blanks = [prepare(np.empty((0, 2)), [], renewal=process, recording_length=one.length) for one in shared]
     bare = np.array([_log_ratio(one, blank, process, None) for one, blank in zip(ready, blanks)])
     clips = np.array([len(one.segments) for one in shared], dtype=np.float64)
-    free = max(len(shared) - 1, 1)  # few recordings vary less than they should: the quantiles of Student's law instead
-    tail = float(ndtr(-math.sqrt(1 + 1 / free) * stdtrit(free, 0.975)))
-    drawn = np.random.default_rng(rng).multinomial(len(shared), np.full(len(shared), 1 / len(shared)), _DRAWN)
+    free = len(shared) - 1  # none: nothing tells how much recordings differ
+    wide = stdtrit(free, 0.975) * math.sqrt((free + 1) / free) / clips.sum() if free else math.nan
     gains, rows = dict[str, Array](), dict[str, dict[str, Any]]()
     for name, by_recording in detectors.items():
         frames = [by_recording[one.recording] for one in shared]
@@ -331,8 +329,9 @@ def compare_detectors(
     order = sorted(gains, key=lambda name: -gains[name].sum())
     for name in order:
         for word, values in (("bits_per_clip", gains[name]), ("behind", gains[order[0]] - gains[name])):
-            low, high = np.quantile((drawn @ values) / (drawn @ clips), [tail, 1 - tail])
-            rows[name] |= {word: values.sum() / clips.sum(), f"{word}_low": float(low), f"{word}_high": float(high)}
+            middle = values.sum() / clips.sum()
+            half = wide * float(np.linalg.norm(values - middle * clips))
+            rows[name] |= {word: middle, f"{word}_low": middle - half, f"{word}_high": middle + half}
         rows[name]["better"] = False
     others = order[1:]
     rows[order[0]]["better"] = len(shared) > 1 and bool(others) and all(rows[name]["behind_low"] > 0 for name in others)

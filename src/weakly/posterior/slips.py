@@ -100,7 +100,8 @@ def slips_of(segments: Sequence[Any], present: Sequence[float]) -> Slips | None:
         low = 0.0 if nodes[0] >= 0 and mass[0] > 0.025 else low
         numbers[name] = float(mass @ nodes), float(low), float(high)
     pairs = [y[places[k]] == y[places[k - 1]] for places in again for k in range(1, len(places))]
-    is_noise = bool(y.any() and len(pairs) >= _KNOWN and gain < np.log(_ALIKE))
+    said = np.bincount(y[[k for places in again for k in places]].astype(int), minlength=2)
+    is_noise = bool(said.min() >= _LEAST and len(pairs) >= _KNOWN and gain < np.log(_ALIKE))
     return Slips(numbers, len(pairs), sum(map(bool, pairs)), is_noise)
 
 

@@ -139,7 +139,7 @@ def _detectors(scores: Mapping[str, pd.DataFrame], given: Answers | None, rng: A
     for name, posterior in inference.parts.items():
         recordings = [recording.recording for recording in posterior.recordings]
         frames = {who: scores_of(table, name, recordings, f"scores of {who}") for who, table in tables.items()}
-        rows += compare_detectors(posterior, frames, rng=rng)
+        rows += compare_detectors(posterior, frames)
     return pd.DataFrame(rows)
 
 

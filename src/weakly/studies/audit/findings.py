@@ -44,7 +44,8 @@ def _detectors(audit: Audit) -> Said:
 
 
 def _bits(row: dict[Any, Any], word: str) -> str:
-    return f"{row[word]:.2g} bits per clip ({row[f'{word}_low']:.2g} to {row[f'{word}_high']:.2g})"
+    low, high = row[f"{word}_low"], row[f"{word}_high"]
+    return f"{row[word]:.2g} bits per clip" + (f" ({low:.2g} to {high:.2g})" if low == low else "")
 
 
 def metric_words(metric: str) -> str:
@@ -60,10 +61,10 @@ def _by_number(n: float, one: str, many: str) -> str:
 def _worst(table: Any, above: str, below: str) -> str:
     """The class where the share is largest, among classes with enough to count."""
     rows = table[(table["label"] != "all") & (table[below] >= 5)]
-    if len(rows) < 2:
+    if len(rows) < 2 or not round(rows[above].max()):  # those that there are lie in classes with too few
         return "."
     worst = rows.loc[(rows[above] / rows[below]).idxmax()]
-    where = "in" if round(rows[above].sum()) == 1 else "most in"
+    where = "in" if round(table.loc[table["label"] != "all", above].sum()) == 1 else "most in"
     return f"; {where} {safe_label(worst['label'])} ({round(worst[above]):,} of {int(worst[below]):,})."
 
 
@@ -225,11 +226,13 @@ def _criterion(audit: Audit) -> Said:
             yield 0.06, "fit", f"{_who(label)}: of a law, one threshold and a logistic curve, {words}."
     silent = classes[~classes["identifiable"]]
     if len(silent):
-        reason, n = silent["reason"].mode().iloc[0], len(silent)
+        reasons = silent["reason"].str.partition(" (")[0] if len(silent) > 1 else silent["reason"]  # numbers: of one
+        silent = silent[reasons == (reason := reasons.mode().iloc[0])]
+        n = len(silent)
         some = f"{'any' if n == len(classes) else f'{n}'} of {len(classes)} classes"
         which = some if n > 1 else safe_label(silent["label"].iloc[0])
         text = f"The presence criterion of {which} cannot be known from these labels. {reason[0].upper()}{reason[1:]}."
-        if "presences only" in reason:
+        if silent["reason"].str.endswith("presence ends").any():  # not where every class was asked about
             text += " If unlisted classes were looked for, say so (--unlisted absent), and they count as answers."
         yield 0.25, "criterion", text
 

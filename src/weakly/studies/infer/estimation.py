@@ -16,7 +16,7 @@ from ...base.errors import AssumptionWarning, InvalidInput
 from ...base.parallel import Progress, threads
 from ...base.results import counted
 from ...base.symbols import Seed, check, choice
-from ...io.gather import scores_of
+from ...io.gather import matched, scores_of
 from ...model.annotator import PresenceRule
 from ...model.answer_model import AnswerLike, AnswerModels
 from ...model.answers import Answers
@@ -198,7 +198,8 @@ def _decoded(
             raise InvalidInput(f"like: the inference of {name!r} {why}")
         lengths = {recording: float(each.spans[:, 1].max()) for recording, each in frames.items()}
         if isinstance(recording_length, Mapping):
-            lengths |= {name: float(value) for name, value in recording_length.items() if name in lengths}
+            known = {str(name): float(value) for name, value in recording_length.items()}
+            lengths |= {name: known[there] for name, there in matched(lengths, known).items()}
         elif recording_length is not None:
             lengths = dict.fromkeys(lengths, float(check("recording_length", recording_length)))
         rows = [(recording, np.empty((0, 2)), np.empty(0), (), lengths[recording]) for recording in frames]

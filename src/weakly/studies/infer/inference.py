@@ -263,7 +263,8 @@ class Inference(Result):
                     "nothing there limits how many they are. Ask shorter segments"
                 )
             elif part.bunching_unknown:
-                said.append(f"{label}: {_bunching(part, self._totals[label])}")
+                least, most = zip(*(each[label].bounds for each in (self.alternatives or {0: self.parts}).values()))
+                said.append(f"{label}: {_bunching(part, self._totals[label], (min(least), max(most)))}")
             said += [f"{label}: {text}" for text in score_caveats(part)] if part.calibration is not None else []
             if label in self.unasked:
                 said += [f"{label}: {text}" for text in self.unasked[label].sentences(self._totals[label])]
@@ -441,9 +442,9 @@ def _span(row: Mapping[Any, Any], per: float = 1.0) -> str:
     return " to ".join(_count(per * end) for end in row["n_events_ci"])
 
 
-def _bunching(part: ClassPosterior, overall: Mapping[str, Any]) -> str:
+def _bunching(part: ClassPosterior, overall: Mapping[str, Any], bounds: tuple[float, float]) -> str:
     """That the number of events in a bout is open, what would tell it, and the bounds that hold anyway."""
-    short, (least, most) = part.renewal.lengths.mean, part.bounds
+    short, (least, most) = part.renewal.lengths.mean, bounds
     ask = "Mark"
     if part.segment_lengths[0] > 1.5 * short:
         ask = f"Ask some recordings again in clips of about {short:.2g} to {1.5 * short:.2g} s, or mark"

@@ -23,7 +23,7 @@ export function readNames(text, classes) {
 /** The same value with names for codes: in texts, lists and objects. */
 export function named(value) {
   if (names.size === 0 || value === null) return value;
-  if (typeof value === "string") return names.get(value) ?? (value.includes(" ") ? value.replace(/[^\s,;:()]*[^\s,;:().]/g, (word) => names.get(word) ?? word) : value);
+  if (typeof value === "string") return names.get(value) ?? (value.includes(" ") ? value.replace(/[^\s,;:()]*[^\s,;:().]/g, (word) => (/[a-z].*[^a-z]|[^a-z].*[a-z]/i.test(word) && names.get(word)) || word) : value);
   if (Array.isArray(value)) return value.map(named);
   return typeof value === "object" ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, named(each)])) : value;
 }
