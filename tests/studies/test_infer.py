@@ -1055,6 +1055,25 @@ def test_scores_of_a_class_join_those_of_any():
         frames_by_class(table.iloc[:0])
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.npy", b""), ("a.npz", b"PK"), ("a.csv", b""), ("a.csv", b"a,b\n1\n1,2,3\n")]
+)
+def test_score_files_that_are_broken_are_refused(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInput, match=rf"{name}: cannot be read"):
+        read_scores(tmp_path / name, hop=0.1)
+
+
+def test_lengths_of_new_recordings_are_told_with_or_without_an_ending(two_detectors):
+    said, scores = two_detectors
+    how = {"event_length": LAW, "presence_criterion": 0.5, "step": 0.2, "draws": 2, "rng": 0, "bouts": False}
+    known = wk.infer(said, scores=scores["good"], **how)
+    for ending in ("", ".wav"):
+        lengths = {f"r{k}{ending}": 45.0 for k in range(8)}
+        new = wk.infer(None, scores=scores["good"], like=known, recording_length=lengths)
+        assert new.overall["recording_seconds"].iloc[0] == 8 * 45.0
+
+
 def test_audit_compares_detectors(two_detectors, tmp_path):
     said, scores = two_detectors
     said[said["recording"] < "r4"].to_csv(tmp_path / "answers.csv", index=False)
