@@ -7,11 +7,9 @@ EVERYTHING := $(VENV)/.everything
 # pip tries versions one by one where the lowest ones are asked for; uv knows at once.
 LOWER := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint $(VENV)/lowest.txt
 
-# Two more than there are cores: tests of browsers and servers wait more than they work.
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
-
-# Tests that share a server, a browser or a campaign stay on one worker (tests/conftest.py says which).
-SHARED := --no-loadscope-reorder
+# Copies of the process that collects the tests (tests/copies.py). Two more than there are cores: tests of browsers and
+# servers wait more than they work.
+COPIES ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 # An environment in which nothing but the package and what it needs is installed.
 CLEAN := build/release/clean/bin
@@ -53,13 +51,13 @@ demo: $(INSTALLED)
 	$(BIN)/python -m weakly demo --out demo --force
 
 test: $(EVERYTHING)
-	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) $(SHARED)
+	$(SCRATCH) $(BIN)/python -m pytest --copies $(COPIES)
 
 # At most a minute, to be run all the time. It leaves out what takes longer or changes seldom: formats and files (tests/io),
 # posteriors, methods, studies but for what all doors agree on, the command line's own tests, the labeler, the server's
 # behaviour under abuse, all but one test in a browser, PostgreSQL, the documentation, docstrings, compiled code, the release.
 quick: $(EVERYTHING)
-	$(SCRATCH) $(BIN)/python -m pytest -n auto $(SHARED) $(QUICK)
+	$(SCRATCH) $(BIN)/python -m pytest --copies $(COPIES) $(QUICK)
 
 # The suite under every Python, and with the lowest versions of the dependencies that pyproject.toml allows.
 matrix: resolve

@@ -24,6 +24,7 @@ def serve(address: str) -> None:
 
     for name in IMPORTED:
         importlib.import_module(name)
+    sys.modules["weakly.base.compiled"].PATIENCE = (0.5, 0.2)  # all of them together need most kernels
     weakly = sys.modules["weakly"]
     for name in weakly.__all__:
         getattr(weakly, name)

@@ -34,11 +34,13 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)
 hypothesis.settings.register_profile("weakly", deadline=None, max_examples=25, derandomize=True)
 hypothesis.settings.load_profile("weakly")
 
+pytest_plugins = ["copies"]
 collect_ignore = ["typing_user.py"]  # checked by mypy, never run
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --window-size=1280,1000 --disable-extensions "
     "--disable-software-rasterizer --disable-gpu-compositing "  # there is no screen: plain pixels are the cheapest
+    "--in-process-gpu --renderer-process-limit=2 --process-per-site "
     "--disable-features=Translate,OptimizationHints,MediaRouter,OnDeviceModelService,SpareRendererForSitePerProcess"
 )
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -95,42 +97,6 @@ def bucket(monkeypatch):
             dataset._opened.cache_clear()
 
 
-#: Files of half a minute or more, each with what it shares on one worker; they begin first, the longest before all. The
-#: two of the page share a server and a browser.
-LONG = ("test_web_looks.py", "test_web_browser.py", "test_labeler_browser.py", "test_web_abuse.py", "test_docs.py",
-        "test_labeler.py", "test_compiled.py", "test_adaptive_campaign.py", "test_doors_agree.py",
-        "test_cli_reproduce.py")  # fmt: skip
-#: Files whose tests share nothing that is dear: any worker takes any of them, at the end.
-APART = ("test_infer.py", "test_plan.py", "test_audit.py", "test_docstrings.py",
-         "test_formats_real.py", "test_formats_fuzz.py", "test_zoo.py", "test_information.py",
-         "test_inference.py")  # fmt: skip
-
-
-def pytest_collection_modifyitems(items):
-    """Their order in a parallel run: what is long begins."""
-    order = {name: k for k, name in enumerate(LONG)} | dict.fromkeys(APART, len(LONG) + 1)
-    items.sort(key=lambda item: order.get(item.path.name, len(LONG)))
-
-
-def _group(nodeid):
-    """What stays on one worker: a file, or a single test."""
-    path = nodeid.partition("::")[0]
-    name = path.rpartition("/")[2]
-    return nodeid if name in APART else path.replace("test_web_looks", "test_web_browser")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """By file, whatever ``--dist`` says: ``loadgroup`` of pytest-xdist 3.8 groups nothing under pytest 9.2."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Grouped(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return _group(nodeid)
-
-    return Grouped(config, log)
-
-
 def pytest_collection_finish():
     """What is imported stays, and is not looked through again for garbage: a fifth of the suite's work."""
     gc.collect()
@@ -164,6 +130,7 @@ def chromium(tmp_path_factory):
     # Whatever the page would load from elsewhere could not be found.
     options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.add_experimental_option("perfLoggingPrefs", {"enableNetwork": True, "enablePage": False})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     made = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
     made.downloads = downloads

@@ -22,8 +22,9 @@ MOTHER = """import gc, json, os, signal, sys, tempfile, warnings
 import anyio._backends._asyncio, matplotlib.mlab, PIL.Image, plotly, soundfile, sqlalchemy.dialects.sqlite
 import uvicorn.lifespan.on, uvicorn.loops.asyncio, uvicorn.loops.auto, uvicorn.protocols.http.auto
 import uvicorn.protocols.websockets.auto, weakly.apps.label.launch, weakly.apps.web, weakly.cli.label
-import pydantic.v1, pyarrow.pandas_compat, weakly.studies.infer.estimation
+import pydantic.v1, pyarrow.pandas_compat, weakly.base.compiled, weakly.studies.infer.estimation
 from weakly.cli import main
+weakly.base.compiled.PATIENCE = (0.5, 0.2)
 gc.collect()
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -76,7 +77,8 @@ class Running:
 def running(tmp_path_factory):
     """A function that runs a command of weakly beside the test, after some code of the test's own."""
     with subprocess.Popen([sys.executable, "-c", MOTHER], text=True, stdin=-1, stdout=-1) as mother:
-        told = (tmp_path_factory.getbasetemp() / f"told-{k}" for k in itertools.count())
+        folder = tmp_path_factory.mktemp("told")
+        told = (folder / str(k) for k in itertools.count())
         yield lambda *words, before="", **environment: Running(mother, next(told), words, environment, before)
         mother.kill()
 

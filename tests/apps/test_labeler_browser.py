@@ -11,6 +11,7 @@ from pathlib import Path
 import axe_core_python
 import pandas as pd
 import pytest
+from selenium.common.exceptions import ElementClickInterceptedException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -25,7 +26,8 @@ AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
 READY = """const done = arguments[0], seen = (id) => document.getElementById(id).checkVisibility();
     import('/static/state.js').then(({ now }) => done(seen('question') && !now.busy && now.shown > 0
         && performance.now() - now.shown > 100 && !document.querySelector('.screen.loading, [aria-busy=true]')
-        && (document.getElementById('sound').currentTime > 0 || seen('start'))), () => done(false))"""
+        && (['sound', 'film'].some((id) => document.getElementById(id).currentTime > 0) || seen('start'))),
+        () => done(false))"""
 NASTY = "<img src=x onerror=document.title='owned'>"
 
 
@@ -140,6 +142,16 @@ class Desk:
 
     def press(self, key):
         ActionChains(self.browser).send_keys(key).perform()
+
+    def click(self, id):
+        """Click it, once what is still loading above it no longer pushes it away."""
+
+        def clicked():
+            with contextlib.suppress(ElementClickInterceptedException):
+                self.browser.find_element(By.ID, id).click()
+                return True
+
+        self.until(clicked)
 
     def tap(self, id):
         """A finger on the middle of it."""
@@ -290,7 +302,7 @@ def test_a_whole_campaign_by_keyboard(label, recordings, desk):
     assert {("undo", taken_back["answer"]), ("bookmark", f"a {NASTY}"), ("context", "shown"), ("speed", "1.5")} <= acts
 
     desk.until(lambda: desk.shows("export"))
-    desk.browser.find_element(By.ID, "export").click()
+    desk.click("export")
     desk.until(lambda: "strong.tsv" in desk.text("written"))
     assert desk.browser.title != "owned"
 
@@ -617,6 +629,7 @@ def test_a_video_plays_its_segment_and_stops_at_its_end(label, desk, tmp_path):
     assert film()[4][-1] == pytest.approx((0.8 + film_ends()) / 2, abs=0.05)
     assert desk.accessible() == []
     while not desk.shows("finished"):
+        desk.ready()
         before = desk.answered()
         desk.until(lambda: film()[2:4] == [160, None])
         desk.press("a")
@@ -681,7 +694,7 @@ def test_the_end_is_a_picture(label, recordings, desk, tmp_path):
     desk.until(lambda: desk.shows("end") and len(strips()) == 2)
     assert strips()[0] == ["night_0.wav", "0 to 1.5"]
     desk.until(lambda: desk.shows("export"))
-    desk.browser.find_element(By.ID, "export").click()
+    desk.click("export")
     desk.until(lambda: "corrections.csv" in desk.text("written"))
     assert desk.text("written").count("answers.csv") == 1
     desk.telephone("dark")
@@ -990,7 +1003,7 @@ def test_marking_by_holding_a_key_and_by_dragging(label, recordings, desk, tmp_p
     desk.until(lambda: not desk.shows("finished"))
     desk.answer("a")
     desk.until(lambda: desk.shows("export"))
-    desk.browser.find_element(By.ID, "export").click()
+    desk.click("export")
     desk.until(lambda: "pilot.csv" in desk.text("written"))
     assert desk.text("written").count("answers.csv") == 1
     events = [line.split("\t") for line in (tmp_path / "c" / "labels" / "strong.tsv").read_text().splitlines()[1:]]

@@ -33,7 +33,7 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
     assert how.hop is not None
     assert how.votes is not None
     w, n, hop = float(segment_length), len(timelines), how.hop
-    raw, base = np.zeros((n, len(who), len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
+    each, base = np.zeros((len(who), n, len(col.SCORES))), np.zeros((n, len(col.EXPOSURE)))
     d = timelines.bounds[:, 1] - timelines.bounds[:, 0]
     start = np.inf if how.phase is None else first_start(how.phase, hop)
     grid = (round(w / hop), hop, int(how.edge), how.votes, start)
@@ -43,7 +43,8 @@ def measure(timelines: EventArrays, segment_length: float, who: AnswerModels, ho
         need, answers, law = _answers(model, d, w, grid)
         points, weights = _NODES[len(law[0]) > 0]
         nodes = ((1 + points) / 2, weights / 2)
-        _measure(where, need, grid, answers, law, nodes, raw[:, c], base)
+        _measure(where, need, grid, answers, law, nodes, each[c], base)
+    raw = np.ascontiguousarray(each.transpose(1, 0, 2))
     counted = window_counts(timelines.lengths, segment_length=w, hop=hop, phase=how.phase, edge=how.edge.name.lower())
     base[:, col.N_SEGMENTS], base[:, col.LISTENED] = counted
     if how.phase is None:  # the best labels' time bends more often than the rest

@@ -71,7 +71,7 @@ def _questions(
             raise InvalidInput(f"{rule.name}: the margin must fit into the segment, got one of {seconds:g} s")
         need[k, 1:] = rule.required_overlap(event_length=events, segment_length=seconds) / grid.step
         covered[k, 1:] = need[k, 1:] <= keys[first, 1] * (1 + 1e-9)
-    start, span = (np.asarray(keys[:, k], dtype=np.float64) for k in (2, 1))
+    start, span = (np.ascontiguousarray(keys[:, k], dtype=np.float64) for k in (2, 1))
     end = start + span
     least = need.min(axis=1, initial=np.inf)[group.ravel()] if len(keys) else np.empty(0)
     never = np.isinf(least)
@@ -136,7 +136,8 @@ def _runs(grid: Grid, ask: Questions) -> Runs:
     while room <= _MOST:
         masks, first, table, done = kernels.build(grid.n, grid.longest, grid.shifts, ask, room)
         if done == 1:
-            return Runs._make([masks, first, *table[:, :5].T.astype(np.int32), table[:, 5].copy()])
+            steps = np.ascontiguousarray(table[:, :5].T, dtype=np.int32)
+            return Runs._make([masks, first, *steps, table[:, 5].copy()])
         if done < 0:
             break
         room *= 4
