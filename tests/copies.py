@@ -12,27 +12,11 @@ import selectors
 import signal
 import socket
 import struct
-import subprocess
-import sys
 from itertools import groupby
 
 import pytest
 
 _HEAD = struct.Struct("<I")
-#: Compiles what most tests need, while they are collected on one processor.
-WARM = """
-import numpy as np, weakly as wk
-from weakly.base import compiled
-from weakly.posterior.particles import ParameterPrior, particle_posterior
-from weakly.studies.simulate import clips, pilot
-compiled.PATIENCE = (0.0, 0.0)
-how = {"segment_length": [1.0, 3.0], "presence_criterion": [0.1, 0.5]}
-wk.evaluate(pilot(), phase=0.0, **how)
-particle_posterior(np.array([[0.0, 4.0]]), np.zeros(1), recording_length=8.0, expected=ParameterPrior.broad())
-wk.infer(clips(), event_length=1.0, draws=20)
-wk.evaluate(pilot(), **how)
-wk.plan(pilot())
-"""
 #: Files of half a minute or more, each with what it shares in one copy; they begin first, the longest before all. The
 #: two of the page share a server and a browser.
 LONG = ("test_web_looks.py", "test_web_browser.py", "test_labeler_browser.py", "test_web_abuse.py", "test_docs.py",
@@ -54,13 +38,6 @@ def _group(item):
     """What stays in one copy: a file, or a single test."""
     name = item.path.name
     return item.nodeid if name in APART else str(item.path).replace("test_web_looks", "test_web_browser")
-
-
-def pytest_configure(config):
-    if config.option.copies > 1:
-        warm = subprocess.Popen([sys.executable, "-W", "ignore", "-c", WARM], stdout=-3, stderr=-3)
-        config.add_cleanup(warm.wait)
-        config.add_cleanup(warm.kill)
 
 
 def pytest_addoption(parser):
